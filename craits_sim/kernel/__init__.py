@@ -1,0 +1,1 @@
+"""Everything compiled, and the only place that imports numba."""

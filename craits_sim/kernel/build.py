@@ -1,0 +1,35 @@
+"""The sizes that the kernel is compiled for.
+
+numba compiles a function anew for each type of its arguments, and the length of a tuple is part of its type. So a size
+that must be known when compiling (how many seats a loop runs over) is passed as the length of a tuple of zeros:
+``len(build.seats)`` is a constant in the machine code.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from craits_sim.encode import MAX_PLAYERS, EncodedBots, EncodedRules
+
+SMALL_TABLE = 5
+"""Seats of the table that most games need; a larger one, or a second deck, takes the large table of MAX_PLAYERS seats."""
+
+
+class Build(NamedTuple):
+    """What a compiled kernel is made for; only the lengths count."""
+
+    seats: tuple[int, ...]
+    decks: tuple[int, ...]
+    greedy: tuple[int, ...]  # one zero if any bot is greedy
+
+
+def build_for(rules: EncodedRules, bots: EncodedBots) -> Build:
+    """Choose the smallest build that can play these rules and bots."""
+    large = rules.players > SMALL_TABLE or rules.decks > np.uint64(1)
+    return Build(
+        seats=(0,) * (MAX_PLAYERS if large else SMALL_TABLE),
+        decks=(0,) * (2 if large else 1),
+        greedy=(0,) * int(bots.greedy_seats != 0),
+    )
+
+

@@ -1,0 +1,115 @@
+"""Where each quantity of a game lies: 64 games side by side in one flat array.
+
+A *lane* is one game in play. Quantity by quantity the 64 lanes stand beside each other, so that one vector instruction
+does the same thing for eight games:
+
+    lanes[PLAYER + lane]               the seat to act in each lane
+    lanes[HANDS + LANES * seat + lane] what that seat holds
+
+Every name below is the start of such a *row*. All rows lie in one array, at constant distances: LLVM then sees that a
+write to one row cannot touch another. With an array each it would have to check that at run time, and does not vectorize.
+"""
+
+from enum import IntEnum
+
+import numpy as np
+
+from craits_sim.encode import MAX_PLAYERS
+
+LANES = np.uint64(64)
+"""Games in lockstep. Of 64 lanes everything stays in a first-level cache of 32 kB; more rows would not fit (measured)."""
+
+MAX_DECKS = 2
+
+
+class Status(IntEnum):
+    """Whether a lane runs, or why it waits for the referee. A waiting lane still draws the cards that are owed."""
+
+    RUNNING = 0
+    PLAYING_OUT = 1  # somebody went out, and the player answers the crank or pays (RULES.md R16)
+    WENT_OUT = 2  # the player has emptied its hand
+    ANSWERED = 3  # the player has answered or paid in a crank that is played out
+    KEPT_IN = 4  # a seat has emptied its hand with a card that keeps it in play (going_out.again, .on_ability)
+    BLOCKED = 5
+    TRUNCATED = 6
+    IDLE = 7  # no game left for this lane
+
+
+_names = iter(range(100))
+
+
+def _row(width: int = 1) -> np.uint64:
+    """Set aside ``width`` rows."""
+    first = next(_names)
+    for _ in range(width - 1):
+        next(_names)
+    return np.uint64(first) * LANES
+
+
+# The table. Cards lie in sets, one word a deck: the next row is the second deck's.
+STOCK = _row(MAX_DECKS)
+TOP = _row(MAX_DECKS)  # the top card, a set of one
+DISCARDS = _row(MAX_DECKS)  # the cards under it
+OFFERED = _row(MAX_DECKS)  # the cards that a play is restricted to: all, or the one that a script or a bot chose, or none
+SUIT = _row()  # the suit to follow, 0 to 3
+NAMED = _row()  # the suit that a script or a bot names with its next card, or FREE
+MATCHING = _row()  # the cards whose rank matches the top card
+FORWARD = _row()  # 1 clockwise, 0 the other way
+CRANK = _row()  # the count, 0 outside a crank
+
+# Whose turn it is, and how it goes.
+PLAYER = _row()  # the seat to act
+STATUS = _row()
+TURNS = _row()  # of this round, all seats
+DUG = _row()  # cards that the player has drawn this turn, where it may play after drawing
+IDLE_TURNS = _row()  # turns in a row in which no card moved (RULES.md R13)
+
+# Cards that are still to be drawn.
+OWED = _row()  # encode.OWED_NOW and its like
+DRAWER = _row()
+CAUSE = _row()  # a results.Cause
+
+# The two random streams of the round.
+DECK_S0 = _row()
+DECK_S1 = _row()
+CHOICE_S0 = _row()
+CHOICE_S1 = _row()
+
+# What moves in this step, from its first half to its second.
+MOVED = _row(MAX_DECKS)  # the card drawn or played, a set of one; empty where none moves
+KEPT = _row(MAX_DECKS)  # the actor's hand without the card played
+BITS = _row()  # the random bits of the step
+FLAGS = _row()  # PLAYS, DRAWS and RESHUFFLES
+
+# What is counted, in small fields of one word, which go to the ledger before they can overflow.
+COUNTS = _row()  # sixteen bits each: cards drawn, those that pay a crank, reshuffles, cranks started
+TURNS_BY_SEAT = _row()  # `seat_field` bits a seat
+SKIPS_BY_SEAT = _row()
+FORCED_BY_SEAT = _row()
+
+# What only the referee uses.
+WINNER = _row()  # the seat that went out first, NOBODY while none has
+UNANNOUNCED = _row()  # 1 + the seat that has one card left and may have forgotten to announce it, else 0
+PASSED_OVER = _row()  # a bit for each seat that loses its next turn (RULES.md R10)
+GAME = _row()  # its index
+ROUND = _row()
+DEALER = _row()
+
+HANDS = _row(MAX_PLAYERS * MAX_DECKS)  # first decks' cards of seats 0 to 9, then second decks'
+
+ROWS = next(_names)
+SECOND_DECK = LANES  # from a row of a first deck to that of the second
+SECOND_HANDS = HANDS + np.uint64(MAX_PLAYERS) * LANES
+NOBODY = np.uint64(MAX_PLAYERS)
+FREE = np.uint64(4)  # in NAMED: no suit is prescribed
+PLAYS, DRAWS, RESHUFFLED = np.uint64(1), np.uint64(2), np.uint64(4)  # in FLAGS
+COUNT_FIELD = np.uint64(16)
+STEPS_BETWEEN = 8
+"""Steps from one look of the referee to the next. A lane that waits does so for half of them, which costs about 4 %."""
+
+
+def new_lanes() -> np.ndarray:
+    """Make the array of 64 lanes without games."""
+    lanes = np.zeros(ROWS * int(LANES), np.uint64)
+    lanes[int(STATUS) : int(STATUS + LANES)] = Status.IDLE
+    return lanes

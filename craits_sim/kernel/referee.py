@@ -1,0 +1,284 @@
+"""What happens between steps: the rare and the intricate, one lane at a time, to be read beside RULES.md.
+
+A lane comes here when its status says so: somebody has emptied a hand, or the round is blocked or cut. The referee decides
+what that means, sets the lane going again, or scores the round and deals the next.
+"""
+
+
+import numpy as np
+
+from craits_sim import encode
+from craits_sim.encode import NEXT_DEALER_CODES
+from craits_sim.kernel._jit import compiled, inlined
+from craits_sim.kernel.deal import act_as_starter, clear_table, deal_round, first_dealer
+from craits_sim.kernel.lanes import (
+    CAUSE,
+    CRANK,
+    DEALER,
+    DRAWER,
+    GAME,
+    NOBODY,
+    OWED,
+    PLAYER,
+    ROUND,
+    STATUS,
+    SUIT,
+    TURNS,
+    WINNER,
+    Status,
+)
+from craits_sim.kernel.ledger import (
+    CRANK_DRAWN,
+    CRANKS,
+    DRAWN,
+    RESHUFFLES,
+    SEAT_FORCED,
+    SEAT_SKIPS,
+    SEAT_TURNS,
+)
+from craits_sim.kernel.score import points_left
+from craits_sim.kernel.step import (
+    ANSWERED,
+    BLOCKED,
+    BY_CRANK,
+    FOUR_BITS,
+    KEPT_IN,
+    OWED_NOW,
+    OWED_ONE,
+    OWN,
+    PLAYING_OUT,
+    RUNNING,
+    TRUNCATED,
+    WENT_OUT,
+    flag,
+    seat_after,
+)
+from craits_sim.kernel.table import SECOND_COPY, can_draw, hand_of, holds_none, next_seat, top_card
+from craits_sim.kernel.watch import (
+    BLOCKED_END,
+    CUT,
+    DEAL,
+    GO_OUT,
+    NO_CARD,
+    NO_SEAT,
+    NO_SUIT,
+    SCORE,
+    STARTER,
+    loses_turn,
+    note,
+)
+from craits_sim.kernel.words import U0, U1, U2, lowest_card
+from craits_sim.results import WIN_UNIT, Ending
+
+IDLE = np.uint64(Status.IDLE)
+ENDED_OUT, ENDED_BLOCKED, ENDED_CUT = (int(ending) for ending in Ending)
+LEFT, WINNER_DEALS, LOSER_DEALS, SAME = (NEXT_DEALER_CODES[name] for name in ("left", "winner", "loser", "same"))
+
+
+@inlined
+def seat_game(lanes, lane, seed, game, ledger, rules):
+    """Give a lane a new game; gives the dealer of its first round."""
+    lanes[GAME + lane] = game
+    lanes[ROUND + lane] = U0
+    for seat in range(rules.players):
+        ledger.totals[lane, seat] = 0
+        ledger.pressure[lane, seat] = 0
+        ledger.shuffles[lane, seat] = 0
+    dealer = first_dealer(seed, game, rules)
+    ledger.first_dealer[lane] = dealer
+    return dealer
+
+
+@inlined
+def start_round(lanes, lane, seed, dealer, ledger, rules, bots, build, order, watch):
+    """Deal a round and let the starter act."""
+    clear_table(lanes, lane, dealer, ledger, rules)
+    deal_round(lanes, lane, seed, dealer, rules, build, order)
+    open_round(lanes, lane, ledger, rules, bots, watch)
+
+
+@compiled
+def open_round(lanes, lane, ledger, rules, bots, watch):
+    """Let the starter act on the hands that were dealt."""
+    if len(watch.events) > 0:
+        _note_deal(lanes, lane, rules, watch)
+    act_as_starter(lanes, lane, ledger, rules, bots)
+    card, suit = top_card(lanes, lane), lanes[SUIT + lane]
+    note(watch, lanes, lane, STARTER, lanes[DEALER + lane], card, suit, np.int64(0))
+
+
+@compiled
+def _note_hand(watch, lanes, lane, seat, cards, copy):
+    """Record the cards of a seat as dealt to it."""
+    while cards != U0:
+        note(watch, lanes, lane, DEAL, seat, lowest_card(cards) + copy, NO_SUIT, np.int64(0))
+        cards &= cards - U1
+
+
+@compiled
+def _note_deal(lanes, lane, rules, watch):
+    """Record who was dealt what."""
+    dealer = lanes[DEALER + lane]
+    for offset in range(1, rules.players + U1):
+        seat = (dealer + np.uint64(offset)) % rules.players
+        hand, second_hand = hand_of(lanes, lane, seat)
+        _note_hand(watch, lanes, lane, seat, hand, U0)
+        _note_hand(watch, lanes, lane, seat, second_hand, SECOND_COPY)
+
+
+@inlined
+def goes_on(lanes, lane, rules, watch):
+    """Decide what a waiting lane that owes no cards does next; whether its round goes on.
+
+    Where it does, the lane runs again; where it does not, the round can be scored.
+    """
+    if lanes[STATUS + lane] == KEPT_IN:
+        if can_draw(lanes, lane, rules):
+            _draw_instead_of_going_out(lanes, lane, rules)
+            return True
+        lanes[PLAYER + lane] = _seat_without_cards(lanes, lane, rules)
+        lanes[CRANK + lane] &= rules.last_card_cranks
+        lanes[STATUS + lane] = WENT_OUT
+        note(watch, lanes, lane, GO_OUT, lanes[PLAYER + lane], NO_CARD, NO_SUIT, np.int64(0))
+    status = lanes[STATUS + lane]
+    if status == WENT_OUT and lanes[WINNER + lane] == NOBODY:
+        lanes[WINNER + lane] = lanes[PLAYER + lane]
+        if rules.next_pays != U0 and lanes[CRANK + lane] != U0:
+            lanes[OWED + lane] = lanes[CRANK + lane] << OWED_NOW
+            lanes[DRAWER + lane] = next_seat(lanes, lane, lanes[PLAYER + lane], rules)
+            lanes[CAUSE + lane] = BY_CRANK
+            lanes[CRANK + lane] = U0
+            return True
+    if (status == WENT_OUT or status == ANSWERED) and lanes[CRANK + lane] != U0:
+        return _passes_crank_on(lanes, lane, rules, watch)
+    return False
+
+
+@compiled
+def _seat_without_cards(lanes, lane, rules):
+    seat = U0
+    while not holds_none(lanes, lane, seat):
+        seat += U1
+    return seat
+
+
+@inlined
+def _draw_instead_of_going_out(lanes, lane, rules):
+    """Let the seat that emptied its hand draw one card and stay in (going_out.again, going_out.on_ability)."""
+    ability = rules.abilities[top_card(lanes, lane) & FOUR_BITS]
+    lanes[OWED + lane] = OWED_ONE
+    lanes[DRAWER + lane] = _seat_without_cards(lanes, lane, rules)
+    lanes[CAUSE + lane] = OWN
+    if rules.last_again_draws != U0 and flag(ability, encode.AGAIN):
+        lanes[PLAYER + lane] = next_seat(lanes, lane, lanes[PLAYER + lane], rules)
+    lanes[STATUS + lane] = TRUNCATED if lanes[TURNS + lane] >= rules.turn_cap else RUNNING
+
+
+@compiled
+def _passes_crank_on(lanes, lane, rules, watch):
+    """Give the turn to the next seat that must answer a crank that is played out; False where it ends (RULES.md R16)."""
+    last_to_add = lanes[PLAYER + lane]
+    seat = next_seat(lanes, lane, last_to_add, rules)
+    while seat != last_to_add and (holds_none(lanes, lane, seat) or loses_turn(lanes, lane, seat, watch)):
+        seat = next_seat(lanes, lane, seat, rules)
+    lanes[PLAYER + lane] = seat
+    lanes[STATUS + lane] = PLAYING_OUT
+    return seat != last_to_add
+
+
+@inlined
+def score_round(lanes, lane, row, ledger, rules, batch, watch):
+    """Score the round into row ``row`` of the batch (RULES.md R13, R17), and give the next dealer (R3)."""
+    players, dealer, winner = rules.players, lanes[DEALER + lane], lanes[WINNER + lane]
+    round_ = lanes[ROUND + lane]
+    somebody_won, blocked = winner != NOBODY, lanes[STATUS + lane] == BLOCKED
+    if not somebody_won:
+        note(watch, lanes, lane, BLOCKED_END if blocked else CUT, NO_SEAT, NO_CARD, NO_SUIT, np.int64(0))
+    lanes[CRANK + lane] = U0
+    counts = ledger.counts[lane]
+    batch.dealer[row, round_] = dealer
+    batch.went_out[row, round_] = np.int64(winner) if somebody_won else -1
+    batch.ending[row, round_] = ENDED_OUT if somebody_won else (ENDED_BLOCKED if blocked else ENDED_CUT)
+    batch.turns[row, round_] = lanes[TURNS + lane]
+    batch.drawn[row, round_] = counts[DRAWN]
+    batch.crank_drawn[row, round_] = counts[CRANK_DRAWN]
+    batch.reshuffles[row, round_] = counts[RESHUFFLES]
+    batch.cranks[row, round_] = counts[CRANKS]
+
+    points = batch.points[row, round_]
+    for offset in range(players):
+        seat = seat_after(dealer, np.uint64(offset), U1, players)
+        hand, second_hand = hand_of(lanes, lane, seat)
+        points[offset] = np.int64(0) if seat == winner else points_left(hand, second_hand, rules)
+        batch.seat_turns[row, round_, offset] = counts[np.uint64(SEAT_TURNS) + seat]
+        batch.skips[row, round_, offset] = counts[np.uint64(SEAT_SKIPS) + seat]
+        batch.forced[row, round_, offset] = counts[np.uint64(SEAT_FORCED) + seat]
+    if rules.lowest_zero != U0 and not somebody_won:
+        lowest = points[0]
+        for offset in range(players):
+            lowest = min(lowest, points[offset])
+        for offset in range(players):
+            if points[offset] == lowest:
+                points[offset] = 0
+    for offset in range(players):
+        seat = seat_after(dealer, np.uint64(offset), U1, players)
+        points[offset] += ledger.pressure[lane, seat]
+        ledger.pressure[lane, seat] = 0
+        ledger.totals[lane, seat] += points[offset]
+    for number in range(players):
+        seat = np.uint64(number)
+        offset = seat_after(seat, players - dealer, U1, players) if dealer != U0 else seat
+        note(watch, lanes, lane, SCORE, seat, NO_CARD, NO_SUIT, points[offset])
+    return _next_dealer(dealer, winner, points, rules)
+
+
+@inlined
+def _next_dealer(dealer, winner, points, rules):
+    """Give the seat that deals the next round (RULES.md R3); ``points`` are by offset from this round's dealer."""
+    if rules.next_dealer == SAME:
+        return dealer
+    if rules.next_dealer == LEFT or winner == NOBODY:
+        return seat_after(dealer, U1, U1, rules.players)
+    if rules.next_dealer == WINNER_DEALS:
+        return winner
+    loser = U1
+    for offset in range(2, rules.players + U1):
+        if points[np.uint64(offset) % rules.players] > points[loser]:
+            loser = np.uint64(offset) % rules.players
+    return seat_after(dealer, loser, U1, rules.players)
+
+
+@inlined
+def score_game(lanes, lane, row, ledger, rules, batch):
+    """Write totals and wins of the finished game into row ``row`` of the batch (RULES.md R7)."""
+    players = rules.players
+    batch.first_dealer[row] = ledger.first_dealer[lane]
+    for seat in range(players):
+        batch.totals[row, seat] = ledger.totals[lane, seat]
+    wins = batch.wins[row]
+    if rules.first_out_wins != U0:
+        if lanes[WINNER + lane] != NOBODY:
+            wins[lanes[WINNER + lane]] = WIN_UNIT
+            if rules.partners != U0:
+                wins[lanes[WINNER + lane]] = WIN_UNIT // 2
+                wins[(lanes[WINNER + lane] + U2) % players] = WIN_UNIT // 2
+        return
+    best = np.int64(0)
+    winners = 0
+    for seat in range(players):
+        total = _side_total(ledger.totals[lane], np.uint64(seat), rules)
+        if winners == 0 or total < best:
+            best, winners = total, 1
+        elif total == best:
+            winners += 1
+    for seat in range(players):
+        if _side_total(ledger.totals[lane], np.uint64(seat), rules) == best:
+            wins[seat] = WIN_UNIT // winners
+
+
+@compiled
+def _side_total(totals, seat, rules):
+    """Give the total that decides for a seat: its own, or its side's where partners play."""
+    if rules.partners == U0:
+        return totals[seat]
+    return totals[seat] + totals[(seat + U2) % rules.players]

@@ -1,0 +1,82 @@
+"""A lane between steps: its hands, its seats, its cards, one quantity at a time.
+
+Scalar code, for the referee and for those who watch; the step itself works on whole rows (``step.py``).
+"""
+
+import numpy as np
+
+from craits_sim.kernel._jit import compiled, inlined
+from craits_sim.kernel.lanes import (
+    CRANK,
+    DISCARDS,
+    FORWARD,
+    HANDS,
+    LANES,
+    MATCHING,
+    PLAYER,
+    SECOND_DECK,
+    SECOND_HANDS,
+    STOCK,
+    SUIT,
+    TOP,
+)
+from craits_sim.kernel.step import SUIT_SHIFT, may_follow, seat_after
+from craits_sim.kernel.words import U0, U1, lowest_card, popcount
+
+SECOND_COPY = np.uint64(64)
+
+
+@inlined
+def hand_of(lanes, lane, seat):
+    """Give the cards of a seat: sets of first and of second decks' cards."""
+    return lanes[HANDS + seat * LANES + lane], lanes[SECOND_HANDS + seat * LANES + lane]
+
+
+@inlined
+def holds_none(lanes, lane, seat):
+    """Whether a seat has no cards."""
+    hand, second_hand = hand_of(lanes, lane, seat)
+    return hand | second_hand == U0
+
+
+@inlined
+def next_seat(lanes, lane, seat, rules):
+    """Give the seat after ``seat`` in the direction of play."""
+    return seat_after(seat, U1, lanes[FORWARD + lane], rules.players)
+
+
+@inlined
+def count_cards(cards, second_cards):
+    """Count the cards of a set of two decks."""
+    return popcount(cards) + popcount(second_cards)
+
+
+@inlined
+def top_card(lanes, lane):
+    """Give the code of the top card."""
+    top, second_top = lanes[TOP + lane], lanes[TOP + SECOND_DECK + lane]
+    if second_top != U0:
+        return lowest_card(second_top) + SECOND_COPY
+    return lowest_card(top)
+
+
+@inlined
+def can_draw(lanes, lane, rules):
+    """Whether a card can be drawn, from the stock or after a reshuffle (RULES.md R12)."""
+    stock = lanes[STOCK + lane] | lanes[STOCK + SECOND_DECK + lane]
+    discards = lanes[DISCARDS + lane] | lanes[DISCARDS + SECOND_DECK + lane]
+    return stock | (discards & rules.reshuffle) != U0
+
+
+@compiled
+def playable_cards(lanes, lane, rules):
+    """Give the cards that the player may play: sets of first and of second decks' cards (RULES.md R8, R14)."""
+    hand, second_hand = hand_of(lanes, lane, lanes[PLAYER + lane])
+    follow = may_follow(rules, lanes[MATCHING + lane], lanes[SUIT + lane], lanes[CRANK + lane] != U0)
+    return hand & follow, second_hand & follow
+
+
+@inlined
+def suit_of_card(card):
+    """Give the suit of a card code."""
+    return (card & (SECOND_COPY - U1)) >> SUIT_SHIFT
