@@ -1,8 +1,8 @@
 """Rules and bots as numbers: the only bridge from names to what the kernel computes with.
 
-An ability is one word a rank, a row of small fields; matching is a set of ranks in the same word. What a
-rule means for a table of n seats (a skip with two players is another turn of the same seat) is worked out here: the
-kernel knows no rule by name.
+Rules become sets of cards (one bit a card, both decks alike) and words with four bits a rank. What a rule means for a
+table of n seats (a skip with two players is another turn of the same seat) is worked out here: the kernel knows no rule
+by name.
 """
 
 import math
@@ -16,24 +16,11 @@ from craits_sim.bots import BotSpec
 from craits_sim.cards import RANKS
 from craits_sim.rules import Ability, Rules
 
-# The fields of an ability word: the bit where each starts.
-ADVANCE = 0  # four bits: seats the turn moves on, modulo n: 1; again 0; skip:K 1 + K
-CRANK_START = 4  # four bits: count of the crank it starts outside a crank
-CRANK_VALUE = 8  # four bits: what it adds inside a crank
-SKIPS = 12  # bit: the next seat is passed over
-NOMINATES = 13  # bit: the player names the suit to follow
-RECOLORS = 14  # bit: the player may change to the other suit of the color
-REVERSES = 15  # bit
-STAYS = 16  # bit: as last card outside a crank, the player does not go out but draws one (going_out.again, .on_ability)
-STAYS_IN_CRANK = 17  # bit: the same inside a crank
-AGAIN = 18  # bit: the player takes another turn
-OWED = 20  # twelve bits: the cards that others must draw, see below
-MATCHED_RANKS = 32  # 13 bits: the ranks that match this one (RULES.md R8)
-
-# Cards owed, a word of three fields: so many now, by one seat after the other.
+# Cards owed, a word of fields: so many now, by one seat after the other, and why.
 OWED_EACH = 0  # four bits: cards for each drawer still to come
 OWED_DRAWERS = 4  # four bits: drawers still to come after the present one
-OWED_NOW = 8  # the rest: cards that the present drawer still has to draw
+OWED_CAUSE = 8  # two bits: a results.Cause
+OWED_NOW = 10  # the rest: cards that the present drawer still has to draw
 
 EVERY_SUIT = 0x0001_0001_0001_0001
 """Times a set of ranks: the cards of these ranks in a hand."""
@@ -45,7 +32,10 @@ MAX_PLAYERS = 10
 
 
 class EncodedRules(NamedTuple):
-    """Rules as the kernel reads them; flags are 0 or 1, masks 0 or all bits, sets one bit a card (both decks alike)."""
+    """Rules as the kernel reads them.
+
+    *Set*: one bit a card, both decks alike. *Nibbles*: four bits a rank. *Flag*: 0 or 1. *Mask*: 0 or all bits.
+    """
 
     players: np.uint64
     decks: np.uint64
@@ -54,26 +44,45 @@ class EncodedRules(NamedTuple):
     next_dealer: np.int64  # NEXT_DEALER_CODES
     starter_acts: np.uint64  # flag
     starter_redraw: np.uint64  # set
-    abilities: NDArray[np.uint64]  # (16,) ability word of each rank
-    skips: NDArray[np.int64]  # (16,) seats that each rank passes over
+    # Matching (RULES.md R8)
+    rank_match: np.uint64  # mask: cards of the top card's rank match
     color_match: np.uint64  # mask: cards of the suit's color match
+    ability_match: np.uint64  # flag: cards of the same ability match, ...
+    matched: NDArray[np.uint64]  # (16,) ... which are, for each rank, this set
     wild: np.uint64  # set
-    crank_cards: np.uint64  # set
+    # Abilities
+    advance: np.uint64  # nibbles: seats that the turn moves on, modulo n: 1; again 0; skip:K 1 + K
+    draw_amount: np.uint64  # nibbles: cards that the next seat, or each other seat, draws
+    crank_value: np.uint64  # nibbles: what a card adds to a crank, or starts it with
+    skipping: np.uint64  # set: the next seat is passed over
+    skips: NDArray[np.int64]  # (16,) how many seats each rank passes over
+    all_draw: np.uint64  # set: all others draw, not the next alone
+    crank_cards: np.uint64  # set: may be played in a crank
+    crank_starters: np.uint64  # set
+    nominating: np.uint64  # set: the player names the suit to follow
+    recoloring: np.uint64  # set: the player may change to the other suit of the color
+    reversing: np.uint64  # set
+    again: np.uint64  # set: the player takes another turn
+    # Draws
     draw_count: np.uint64
     draw_limit: np.uint64  # all bits: no limit
     draw_until_playable: np.uint64  # flag
     play_drawn: np.uint64  # flag: a seat may play after its draw
     voluntary_draw: np.uint64  # flag
     may_decline: np.uint64  # flag: after a draw a seat that could play may pass
-    announce_cards: np.uint64
-    announce_lose_turn: np.uint64  # flag
-    last_card_keeps: np.uint64  # the fields of an ability word that act when a seat goes out
-    last_card_cranks: np.uint64  # mask: the count of a crank outlives going out
-    last_again_draws: np.uint64  # flag
-    next_pays: np.uint64  # flag: crank.on_last_card
     reshuffle: np.uint64  # mask
     pressure: np.int64
     pressure_factor: np.int64
+    # Announcing and going out
+    announce_cards: np.uint64
+    announce_lose_turn: np.uint64  # flag
+    stays: np.uint64  # set: as last card outside a crank, the player does not go out but draws one
+    stays_in_crank: np.uint64  # set: the same inside a crank
+    last_draws: np.uint64  # flag: the draws of a last card are made
+    last_cranks: np.uint64  # mask: the count of a crank outlives going out
+    last_again_draws: np.uint64  # flag: going_out.again
+    next_pays: np.uint64  # flag: crank.on_last_card
+    # Scoring
     lowest_zero: np.uint64  # flag: blocked.score
     threes_mode: np.int64  # THREES_CODES
     threes_bonus: np.int64
@@ -108,9 +117,22 @@ def encode(rules: Rules, bots: Sequence[BotSpec]) -> tuple[EncodedRules, Encoded
 
 def encode_rules(rules: Rules) -> EncodedRules:
     """Turn rules into numbers."""
+    abilities, draw = rules.abilities, rules.draw
+    limit = draw.limit if draw.until_playable else 0
     last_card_acts = rules.going_out.last_card == "applies"
     crank_acts_last = last_card_acts and rules.crank.on_last_card != "ignored"
-    draw, limit = rules.draw, rules.draw.limit if rules.draw.until_playable else 0
+    again_draws = last_card_acts and rules.going_out.again == "draws"
+    keeps_all_in = not rules.going_out.on_ability
+
+    def with_ability(*kinds: str) -> np.uint64:
+        return _cards_of(rank for rank in RANKS if abilities[rank].kind in kinds)
+
+    stays = [
+        rank
+        for rank in RANKS
+        if (keeps_all_in and abilities[rank].kind not in ("none", "crank"))
+        or (again_draws and abilities[rank].kind == "again")
+    ]
     return EncodedRules(
         players=np.uint64(rules.players),
         decks=np.uint64(rules.decks),
@@ -119,28 +141,40 @@ def encode_rules(rules: Rules) -> EncodedRules:
         next_dealer=np.int64(NEXT_DEALER_CODES[rules.next_dealer]),
         starter_acts=np.uint64(rules.starter.acts),
         starter_redraw=_cards_of(rules.starter.redraw),
-        abilities=_by_rank([_ability_word(rules, rank) for rank in RANKS], np.uint64),
-        skips=_by_rank([seats_skipped(rules, rules.abilities[rank]) for rank in RANKS], np.int64),
+        rank_match=_mask(rules.match in ("suit_or_rank", "suit_rank_or_color")),
         color_match=_mask(rules.match in ("suit_or_color", "suit_rank_or_color")),
+        ability_match=np.uint64(rules.match == "suit_or_ability"),
+        matched=_by_rank([_cards_of(r for r in RANKS if abilities[r] == abilities[rank]) for rank in RANKS], np.uint64),
         wild=_cards_of(rules.wild),
-        crank_cards=_cards_of(rank for rank in RANKS if rules.abilities[rank].kind in ("crank", "crank_start")),
+        advance=_nibbles([_seats_on(rules, abilities[rank]) for rank in RANKS]),
+        draw_amount=_nibbles([_amount(abilities[rank], "next_draws", "others_draw") for rank in RANKS]),
+        crank_value=_nibbles([_amount(abilities[rank], "crank", "crank_start") for rank in RANKS]),
+        skipping=_cards_of(rank for rank in RANKS if _seats_skipped(rules, abilities[rank])),
+        skips=_by_rank([_seats_skipped(rules, abilities[rank]) for rank in RANKS], np.int64),
+        all_draw=with_ability("others_draw"),
+        crank_cards=with_ability("crank", "crank_start"),
+        crank_starters=with_ability("crank_start"),
+        nominating=with_ability("nominate"),
+        recoloring=with_ability("recolor"),
+        reversing=with_ability("reverse"),
+        again=with_ability("again"),
         draw_count=np.uint64(min(draw.count, limit) if limit else draw.count),
         draw_limit=np.uint64(limit or ALL_BITS),
         draw_until_playable=np.uint64(draw.until_playable),
         play_drawn=np.uint64(draw.until_playable or draw.play_drawn != "no"),
         voluntary_draw=np.uint64(draw.voluntary),
         may_decline=np.uint64(draw.play_drawn == "may" and not draw.until_playable),
-        announce_cards=np.uint64(rules.announce.cards),
-        announce_lose_turn=np.uint64(rules.announce.lose_turn),
-        last_card_keeps=np.uint64(
-            last_card_acts * (0xFFF << OWED) | crank_acts_last * (0xF << CRANK_START)
-        ),
-        last_card_cranks=_mask(crank_acts_last),
-        last_again_draws=np.uint64(last_card_acts and rules.going_out.again == "draws"),
-        next_pays=np.uint64(crank_acts_last and rules.crank.on_last_card == "next_pays"),
         reshuffle=_mask(rules.stock.reshuffle),
         pressure=np.int64(rules.stock.pressure),
         pressure_factor=np.int64(rules.stock.pressure_factor),
+        announce_cards=np.uint64(rules.announce.cards),
+        announce_lose_turn=np.uint64(rules.announce.lose_turn),
+        stays=_cards_of(stays),
+        stays_in_crank=with_ability("crank", "crank_start") if keeps_all_in else np.uint64(0),
+        last_draws=np.uint64(last_card_acts),
+        last_cranks=_mask(crank_acts_last),
+        last_again_draws=np.uint64(again_draws),
+        next_pays=np.uint64(crank_acts_last and rules.crank.on_last_card == "next_pays"),
         lowest_zero=np.uint64(rules.blocked.score == "lowest_zero"),
         threes_mode=np.int64(THREES_CODES[rules.threes.mode]),
         threes_bonus=np.int64(rules.threes.bonus),
@@ -154,53 +188,21 @@ def encode_rules(rules: Rules) -> EncodedRules:
     )
 
 
-def _ability_word(rules: Rules, rank: str) -> int:
-    ability = rules.abilities[rank]
-    skipped = seats_skipped(rules, ability)
-    in_crank = ability.kind in ("crank", "crank_start")
-    never_last = not rules.going_out.on_ability
-    draws_as_last = rules.going_out.again == "draws" and rules.going_out.last_card == "applies"
-    fields = {
-        ADVANCE: 0 if ability.kind == "again" else (1 + skipped) % rules.players,
-        CRANK_START: ability.amount * (ability.kind == "crank_start"),
-        CRANK_VALUE: ability.amount * in_crank,
-        SKIPS: skipped > 0,
-        NOMINATES: ability.kind == "nominate",
-        RECOLORS: ability.kind == "recolor",
-        REVERSES: ability.kind == "reverse",
-        STAYS: (never_last and ability.kind not in ("none", "crank")) or (draws_as_last and ability.kind == "again"),
-        STAYS_IN_CRANK: never_last and in_crank,
-        AGAIN: ability.kind == "again",
-        OWED: _owed(ability, rules.players),
-        MATCHED_RANKS: _rank_set(_matched_ranks(rules, rank)),
-    }
-    return sum(int(value) << start for start, value in fields.items())
+def _amount(ability: Ability, *kinds: str) -> int:
+    return ability.amount if ability.kind in kinds else 0
 
 
-def seats_skipped(rules: Rules, ability: Ability) -> int:
+def _seats_on(rules: Rules, ability: Ability) -> int:
+    return 0 if ability.kind == "again" else (1 + _seats_skipped(rules, ability)) % rules.players
+
+
+def _seats_skipped(rules: Rules, ability: Ability) -> int:
     """Count the seats that an ability passes over."""
     if ability.kind == "skip":
         return ability.amount
     if ability.kind == "reverse":
         return int(rules.players == 2 and rules.reverse.two_players == "skip")
     return int(ability.lose_turn)
-
-
-def _owed(ability: Ability, players: int) -> int:
-    if ability.kind == "next_draws":
-        return ability.amount << OWED_NOW
-    if ability.kind == "others_draw":
-        return ability.amount << OWED_NOW | players - 2 << OWED_DRAWERS | ability.amount << OWED_EACH
-    return 0
-
-
-def _matched_ranks(rules: Rules, rank: str) -> list[str]:
-    """List the ranks that match a top card of this rank, apart from suit, color and wild cards (RULES.md R8)."""
-    if rules.match == "suit_or_color":
-        return []
-    if rules.match == "suit_or_ability":
-        return [other for other in RANKS if rules.abilities[other] == rules.abilities[rank]]
-    return [rank]
 
 
 def _encode_bots(rules: Rules, bots: Sequence[BotSpec]) -> EncodedBots:
@@ -230,19 +232,20 @@ def _chances(shares: Sequence[float]) -> NDArray[np.uint64]:
     return chances
 
 
-def _rank_set(ranks: Iterable[str]) -> int:
-    return sum(1 << RANKS.index(rank) for rank in set(ranks))
-
-
 def _cards_of(ranks: Iterable[str]) -> np.uint64:
-    return np.uint64(_rank_set(ranks) * EVERY_SUIT)
+    return np.uint64(sum(1 << RANKS.index(rank) for rank in set(ranks)) * EVERY_SUIT)
+
+
+def _nibbles(values: Sequence[int]) -> np.uint64:
+    """Pack one value below 16 a rank into a word."""
+    return np.uint64(sum(value << 4 * place for place, value in enumerate(values)))
 
 
 def _mask(condition: bool) -> np.uint64:
     return np.uint64(ALL_BITS if condition else 0)
 
 
-def _by_rank(values: Sequence[int], dtype: type) -> NDArray:
+def _by_rank(values: Sequence[int] | Sequence[np.uint64], dtype: type) -> NDArray:
     """Give one value a rank, padded to 16, so that any four bits are a safe index."""
     table = np.zeros(16, dtype)
     table[: len(RANKS)] = values

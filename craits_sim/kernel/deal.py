@@ -2,14 +2,11 @@
 
 import numpy as np
 
-from craits_sim import encode
 from craits_sim.cards import full_deck
-from craits_sim.kernel._jit import compiled, inlined
+from craits_sim.kernel._jit import inlined
 from craits_sim.kernel.lanes import (
-    CAUSE,
     CHOICE_S0,
     CHOICE_S1,
-    COUNTS,
     CRANK,
     DEALER,
     DECK_S0,
@@ -17,51 +14,48 @@ from craits_sim.kernel.lanes import (
     DISCARDS,
     DRAWER,
     DUG,
-    FORCED_BY_SEAT,
     FORWARD,
-    FREE,
     GAME,
     HANDS,
     IDLE_TURNS,
-    LANES,
     MATCHING,
     NAMED,
     NOBODY,
-    OFFERED,
     OWED,
     PASSED_OVER,
     PLAYER,
     ROUND,
     SECOND_DECK,
     SECOND_HANDS,
-    SKIPS_BY_SEAT,
     STATUS,
     STOCK,
+    STRIDE,
     SUIT,
     TOP,
     TURNS,
-    TURNS_BY_SEAT,
     UNANNOUNCED,
     WINNER,
 )
 from craits_sim.kernel.ledger import ALL_COUNTS, CRANKS, SEAT_SKIPS
 from craits_sim.kernel.step import (
     BY_ABILITY,
-    FOUR_BITS,
-    OWED_BITS,
+    OWED_DRAWERS,
+    OWED_NOW,
+    RANK_BITS,
     RUNNING,
-    cards_in_suit,
-    flag,
-    four_bits,
+    SUIT_BITS,
+    has_more_of_other,
     longest_suit,
-    matching_cards,
+    nibble,
     random_recolors,
     random_suit,
+    same_rank,
     seat_after,
+    suit_at,
 )
 from craits_sim.kernel.streams import CHOICES, DECK, FIRST_DEALER, advance, below, open_stream
-from craits_sim.kernel.table import SECOND_COPY, hand_of, next_seat, suit_of_card, top_card
-from craits_sim.kernel.words import ALL_BITS, U0, U1, U3, bit, kth_card, popcount, select
+from craits_sim.kernel.table import SECOND_COPY, hand_of, next_seat, one_card, top_card
+from craits_sim.kernel.words import U0, U1, U2, bit, kth_card, popcount, select
 
 DECKS = np.array(full_deck(2), np.uint8)
 ONE_DECK = np.uint64(sum(1 << card for card in full_deck(1)))
@@ -100,23 +94,15 @@ def first_dealer(seed, game, rules):
 
 @inlined
 def clear_table(lanes, lane, dealer, ledger, rules):
-    """Reset everything that does not outlive a round."""
-    for row in (
-        *(STOCK, STOCK + SECOND_DECK, TOP, TOP + SECOND_DECK, DISCARDS, DISCARDS + SECOND_DECK),
-        *(CRANK, TURNS, DUG, IDLE_TURNS, OWED, PASSED_OVER, UNANNOUNCED),
-        *(COUNTS, TURNS_BY_SEAT, SKIPS_BY_SEAT, FORCED_BY_SEAT),
-    ):
+    """Reset what does not outlive a round and is not set by the deal or the starter."""
+    for row in (DISCARDS, DISCARDS + SECOND_DECK, TOP, TOP + SECOND_DECK, TURNS, DUG, IDLE_TURNS, PASSED_OVER, UNANNOUNCED):
         lanes[row + lane] = U0
     for number in range(rules.players):
-        row = np.uint64(number) * LANES + lane
+        row = np.uint64(number) * STRIDE + lane
         lanes[HANDS + row] = U0
         lanes[SECOND_HANDS + row] = U0
     for place in range(ALL_COUNTS):
         ledger.counts[lane, place] = 0
-    lanes[OFFERED + lane] = ALL_BITS
-    lanes[OFFERED + SECOND_DECK + lane] = ALL_BITS
-    lanes[NAMED + lane] = FREE
-    lanes[FORWARD + lane] = U1
     lanes[WINNER + lane] = NOBODY
     lanes[STATUS + lane] = RUNNING
     lanes[DEALER + lane] = dealer
@@ -149,10 +135,10 @@ def deal_round(lanes, lane, seed, dealer, rules, build, order):
             card, s0, s1 = shuffle_on(order, left, s0, s1)
             left -= U1
             if card < SECOND_COPY:
-                lanes[HANDS + seat * LANES + lane] |= U1 << card
+                lanes[HANDS + seat * STRIDE + lane] |= U1 << card
                 stock ^= U1 << card
             else:
-                lanes[SECOND_HANDS + seat * LANES + lane] |= U1 << (card - SECOND_COPY)
+                lanes[SECOND_HANDS + seat * STRIDE + lane] |= U1 << (card - SECOND_COPY)
                 second_stock ^= U1 << (card - SECOND_COPY)
 
     # The starter: a random card of the stock that need not be put back (RULES.md R5).
@@ -171,35 +157,53 @@ def deal_round(lanes, lane, seed, dealer, rules, build, order):
     lanes[DECK_S0 + lane], lanes[DECK_S1 + lane] = s0, s1
 
 
-@compiled
+@inlined
 def act_as_starter(lanes, lane, ledger, rules, bots):
     """Let the top card act as the dealer's play, and give the turn to whom it then belongs (RULES.md R5, R6).
 
     A suit that ``NAMED`` prescribes is taken instead of the choice of the dealer's bot.
     """
     dealer, players = lanes[DEALER + lane], rules.players
-    card = top_card(lanes, lane)
-    printed = rules.abilities[card & FOUR_BITS]
-    ability = select(rules.starter_acts != U0, printed, np.uint64(1 << encode.ADVANCE))
+    place = top_card(lanes, lane)
+    card, acts = one_card(place), rules.starter_acts != U0
     z, lanes[CHOICE_S0 + lane], lanes[CHOICE_S1 + lane] = advance(lanes[CHOICE_S0 + lane], lanes[CHOICE_S1 + lane])
-    lanes[SUIT + lane] = suit_named(lanes, lane, dealer, ability, suit_of_card(card), z, bots)
-    lanes[NAMED + lane] = FREE
-    lanes[MATCHING + lane] = matching_cards(printed)
+    own = place & SUIT_BITS
+    lanes[SUIT + lane] = suit_at(own)
+    if acts and card & (rules.nominating | rules.recoloring) != U0:
+        lanes[SUIT + lane] = _suit_named(lanes, lane, dealer, card, own, z, rules, bots)
+    lanes[NAMED + lane] = U0
+    lanes[MATCHING + lane] = rank_matches(place, rules)
 
-    forward = U1 ^ bit(flag(ability, encode.REVERSES))
+    forward = U1 ^ bit(acts and card & rules.reversing != U0)
     neighbor = seat_after(dealer, U1, forward, players)
     lanes[FORWARD + lane] = forward
-    lanes[PLAYER + lane] = seat_after(dealer, four_bits(ability, encode.ADVANCE), forward, players)
-    lanes[CRANK + lane] = four_bits(ability, encode.CRANK_START)
-    ledger.counts[lane, CRANKS] += np.int64(lanes[CRANK + lane] != U0)
-    lanes[OWED + lane] = (ability >> np.uint64(encode.OWED)) & OWED_BITS
     lanes[DRAWER + lane] = neighbor
-    lanes[CAUSE + lane] = BY_ABILITY
-    if rules.starter_acts != U0:
-        count_skips(lanes, lane, ledger, neighbor, rules.skips[card & FOUR_BITS], rules)
+    lanes[OWED + lane] = U0
+    lanes[CRANK + lane] = U0
+    lanes[PLAYER + lane] = neighbor
+    if not acts:
+        return
+    lanes[PLAYER + lane] = seat_after(dealer, nibble(rules.advance, place), forward, players)
+    if card & rules.crank_starters != U0:
+        lanes[CRANK + lane] = nibble(rules.crank_value, place)
+        ledger.counts[lane, CRANKS] += 1
+    amount = nibble(rules.draw_amount, place)
+    if amount != U0:
+        lanes[OWED + lane] = (amount << OWED_NOW) | BY_ABILITY
+        if card & rules.all_draw != U0:
+            lanes[OWED + lane] |= amount | ((players - U2) << OWED_DRAWERS)
+    count_skips(lanes, lane, ledger, neighbor, rules.skips[place & RANK_BITS], rules)
 
 
-@compiled
+@inlined
+def rank_matches(place, rules):
+    """Give the cards that match the rank of the card at this position (RULES.md R8)."""
+    if rules.ability_match != U0:
+        return rules.matched[place & RANK_BITS]
+    return same_rank(place) & rules.rank_match
+
+
+@inlined
 def count_skips(lanes, lane, ledger, seat, number, rules):
     """Count one turn lost for each of ``number`` seats in a row, from ``seat`` on in the direction of play."""
     for _ in range(number):
@@ -208,18 +212,13 @@ def count_skips(lanes, lane, ledger, seat, number, rules):
 
 
 @inlined
-def suit_named(lanes, lane, seat, ability, own_suit, z, bots):
-    """Give the suit to follow after a seat has put down a card of ``own_suit`` with this ability."""
-    nominates, recolors = flag(ability, encode.NOMINATES), flag(ability, encode.RECOLORS)
-    if not (nominates or recolors):
-        return own_suit
-    if lanes[NAMED + lane] != FREE:
+def _suit_named(lanes, lane, dealer, card, own, z, rules, bots):
+    """Give the suit that the dealer names or recolors to; ``own`` is 16 times the suit of the card."""
+    if lanes[NAMED + lane] != U0:
         return lanes[NAMED + lane]
-    hand, second_hand = hand_of(lanes, lane, seat)
-    greedy = (bots.greedy_seats >> seat) & U1 != U0
-    if nominates:
-        return select(greedy, longest_suit(hand, second_hand), random_suit(z))
-    other = U3 - own_suit
-    more_of_other = cards_in_suit(hand, second_hand, other) > cards_in_suit(hand, second_hand, own_suit)
-    changes = select(greedy, bit(more_of_other), random_recolors(z))
-    return select(changes != U0, other, own_suit)
+    hand, second_hand = hand_of(lanes, lane, dealer)
+    greedy = (bots.greedy_seats >> dealer) & U1 != U0
+    if card & rules.nominating != U0:
+        return suit_at(longest_suit(hand, second_hand) if greedy else random_suit(z))
+    changes = has_more_of_other(hand, second_hand, own) if greedy else random_recolors(z)
+    return suit_at(own ^ SUIT_BITS if changes else own)

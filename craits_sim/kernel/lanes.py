@@ -4,7 +4,7 @@ A *lane* is one game in play. Quantity by quantity the 64 lanes stand beside eac
 does the same thing for eight games:
 
     lanes[PLAYER + lane]               the seat to act in each lane
-    lanes[HANDS + LANES * seat + lane] what that seat holds
+    lanes[HANDS + STRIDE * seat + lane] what that seat holds
 
 Every name below is the start of such a *row*. All rows lie in one array, at constant distances: LLVM then sees that a
 write to one row cannot touch another. With an array each it would have to check that at run time, and does not vectorize.
@@ -18,6 +18,10 @@ from craits_sim.encode import MAX_PLAYERS
 
 LANES = np.uint64(64)
 """Games in lockstep. Of 64 lanes everything stays in a first-level cache of 32 kB; more rows would not fit (measured)."""
+
+STRIDE = LANES + np.uint64(8)
+"""Words from one row to the next. At 64 words rows would lie a power of two apart: eight rows would share their place in
+the cache and take each other for aliases when one is read soon after another is written (measured)."""
 
 MAX_DECKS = 2
 
@@ -43,7 +47,7 @@ def _row(width: int = 1) -> np.uint64:
     first = next(_names)
     for _ in range(width - 1):
         next(_names)
-    return np.uint64(first) * LANES
+    return np.uint64(first) * STRIDE
 
 
 # The table. Cards lie in sets, one word a deck: the next row is the second deck's.
@@ -51,8 +55,8 @@ STOCK = _row(MAX_DECKS)
 TOP = _row(MAX_DECKS)  # the top card, a set of one
 DISCARDS = _row(MAX_DECKS)  # the cards under it
 OFFERED = _row(MAX_DECKS)  # the cards that a play is restricted to: all, or the one that a script or a bot chose, or none
-SUIT = _row()  # the suit to follow, 0 to 3
-NAMED = _row()  # the suit that a script or a bot names with its next card, or FREE
+SUIT = _row()  # the suit to follow, as the set of its cards
+NAMED = _row()  # the suit that a script or a bot names with its next card, as a set; empty: its bot chooses
 MATCHING = _row()  # the cards whose rank matches the top card
 FORWARD = _row()  # 1 clockwise, 0 the other way
 CRANK = _row()  # the count, 0 outside a crank
@@ -67,7 +71,6 @@ IDLE_TURNS = _row()  # turns in a row in which no card moved (RULES.md R13)
 # Cards that are still to be drawn.
 OWED = _row()  # encode.OWED_NOW and its like
 DRAWER = _row()
-CAUSE = _row()  # a results.Cause
 
 # The two random streams of the round.
 DECK_S0 = _row()
@@ -75,11 +78,11 @@ DECK_S1 = _row()
 CHOICE_S0 = _row()
 CHOICE_S1 = _row()
 
-# What moves in this step, from its first half to its second.
-MOVED = _row(MAX_DECKS)  # the card drawn or played, a set of one; empty where none moves
-KEPT = _row(MAX_DECKS)  # the actor's hand without the card played
-BITS = _row()  # the random bits of the step
-FLAGS = _row()  # PLAYS, DRAWS and RESHUFFLES
+# From one part of a step to the next.
+SOURCE = _row(MAX_DECKS)  # the cards of which one moves
+PICK = _row()  # which of them, counted from the lowest
+MOVED = _row(MAX_DECKS)  # that card, a set of one; empty where none moves
+FLAGS = _row()  # PLAYS and its like, and above them random bits
 
 # What is counted, in small fields of one word, which go to the ledger before they can overflow.
 COUNTS = _row()  # sixteen bits each: cards drawn, those that pay a crank, reshuffles, cranks started
@@ -98,18 +101,22 @@ DEALER = _row()
 HANDS = _row(MAX_PLAYERS * MAX_DECKS)  # first decks' cards of seats 0 to 9, then second decks'
 
 ROWS = next(_names)
-SECOND_DECK = LANES  # from a row of a first deck to that of the second
-SECOND_HANDS = HANDS + np.uint64(MAX_PLAYERS) * LANES
+SECOND_DECK = STRIDE  # from a row of a first deck to that of the second
+SECOND_HANDS = HANDS + np.uint64(MAX_PLAYERS) * STRIDE
 NOBODY = np.uint64(MAX_PLAYERS)
-FREE = np.uint64(4)  # in NAMED: no suit is prescribed
-PLAYS, DRAWS, RESHUFFLED = np.uint64(1), np.uint64(2), np.uint64(4)  # in FLAGS
+PLAYS, DRAWS, RESHUFFLES = (np.uint64(1 << place) for place in range(3))  # in FLAGS
+RANDOM_BITS = np.uint64(3)  # where they start in FLAGS
 COUNT_FIELD = np.uint64(16)
-STEPS_BETWEEN = 8
-"""Steps from one look of the referee to the next. A lane that waits does so for half of them, which costs about 4 %."""
+STEPS_BETWEEN = 4
+"""Steps from one look of the referee to the next; a lane that waits does so for half of them."""
 
 
 def new_lanes() -> np.ndarray:
-    """Make the array of 64 lanes without games."""
-    lanes = np.zeros(ROWS * int(LANES), np.uint64)
+    """Make the array of 64 lanes without games, aligned so that no vector lies across two cache lines."""
+    words = ROWS * int(STRIDE)
+    padded = np.zeros(words + 8, np.uint64)
+    start = -padded.ctypes.data // 8 % 8
+    lanes = padded[start : start + words]
     lanes[int(STATUS) : int(STATUS + LANES)] = Status.IDLE
+    lanes[int(OFFERED) : int(OFFERED + SECOND_DECK + LANES)] = 0xFFFF_FFFF_FFFF_FFFF
     return lanes

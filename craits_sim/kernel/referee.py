@@ -7,12 +7,10 @@ what that means, sets the lane going again, or scores the round and deals the ne
 
 import numpy as np
 
-from craits_sim import encode
 from craits_sim.encode import NEXT_DEALER_CODES
 from craits_sim.kernel._jit import compiled, inlined
 from craits_sim.kernel.deal import act_as_starter, clear_table, deal_round, first_dealer
 from craits_sim.kernel.lanes import (
-    CAUSE,
     CRANK,
     DEALER,
     DRAWER,
@@ -41,7 +39,6 @@ from craits_sim.kernel.step import (
     ANSWERED,
     BLOCKED,
     BY_CRANK,
-    FOUR_BITS,
     KEPT_IN,
     OWED_NOW,
     OWED_ONE,
@@ -50,10 +47,18 @@ from craits_sim.kernel.step import (
     RUNNING,
     TRUNCATED,
     WENT_OUT,
-    flag,
     seat_after,
 )
-from craits_sim.kernel.table import SECOND_COPY, can_draw, hand_of, holds_none, next_seat, top_card
+from craits_sim.kernel.table import (
+    SECOND_COPY,
+    can_draw,
+    hand_of,
+    holds_none,
+    next_seat,
+    one_card,
+    suit_number,
+    top_card,
+)
 from craits_sim.kernel.watch import (
     BLOCKED_END,
     CUT,
@@ -97,13 +102,20 @@ def start_round(lanes, lane, seed, dealer, ledger, rules, bots, build, order, wa
     open_round(lanes, lane, ledger, rules, bots, watch)
 
 
-@compiled
+@inlined
 def open_round(lanes, lane, ledger, rules, bots, watch):
     """Let the starter act on the hands that were dealt."""
     if len(watch.events) > 0:
         _note_deal(lanes, lane, rules, watch)
     act_as_starter(lanes, lane, ledger, rules, bots)
-    card, suit = top_card(lanes, lane), lanes[SUIT + lane]
+    if len(watch.events) > 0:
+        _note_starter(lanes, lane, watch)
+
+
+@compiled
+def _note_starter(lanes, lane, watch):
+    """Record the starter."""
+    card, suit = top_card(lanes, lane), suit_number(lanes[SUIT + lane])
     note(watch, lanes, lane, STARTER, lanes[DEALER + lane], card, suit, np.int64(0))
 
 
@@ -137,16 +149,15 @@ def goes_on(lanes, lane, rules, watch):
             _draw_instead_of_going_out(lanes, lane, rules)
             return True
         lanes[PLAYER + lane] = _seat_without_cards(lanes, lane, rules)
-        lanes[CRANK + lane] &= rules.last_card_cranks
+        lanes[CRANK + lane] &= rules.last_cranks
         lanes[STATUS + lane] = WENT_OUT
         note(watch, lanes, lane, GO_OUT, lanes[PLAYER + lane], NO_CARD, NO_SUIT, np.int64(0))
     status = lanes[STATUS + lane]
     if status == WENT_OUT and lanes[WINNER + lane] == NOBODY:
         lanes[WINNER + lane] = lanes[PLAYER + lane]
         if rules.next_pays != U0 and lanes[CRANK + lane] != U0:
-            lanes[OWED + lane] = lanes[CRANK + lane] << OWED_NOW
+            lanes[OWED + lane] = (lanes[CRANK + lane] << OWED_NOW) | BY_CRANK
             lanes[DRAWER + lane] = next_seat(lanes, lane, lanes[PLAYER + lane], rules)
-            lanes[CAUSE + lane] = BY_CRANK
             lanes[CRANK + lane] = U0
             return True
     if (status == WENT_OUT or status == ANSWERED) and lanes[CRANK + lane] != U0:
@@ -165,11 +176,9 @@ def _seat_without_cards(lanes, lane, rules):
 @inlined
 def _draw_instead_of_going_out(lanes, lane, rules):
     """Let the seat that emptied its hand draw one card and stay in (going_out.again, going_out.on_ability)."""
-    ability = rules.abilities[top_card(lanes, lane) & FOUR_BITS]
-    lanes[OWED + lane] = OWED_ONE
+    lanes[OWED + lane] = OWED_ONE | OWN
     lanes[DRAWER + lane] = _seat_without_cards(lanes, lane, rules)
-    lanes[CAUSE + lane] = OWN
-    if rules.last_again_draws != U0 and flag(ability, encode.AGAIN):
+    if rules.last_again_draws != U0 and one_card(top_card(lanes, lane)) & rules.again != U0:
         lanes[PLAYER + lane] = next_seat(lanes, lane, lanes[PLAYER + lane], rules)
     lanes[STATUS + lane] = TRUNCATED if lanes[TURNS + lane] >= rules.turn_cap else RUNNING
 
@@ -225,11 +234,18 @@ def score_round(lanes, lane, row, ledger, rules, batch, watch):
         points[offset] += ledger.pressure[lane, seat]
         ledger.pressure[lane, seat] = 0
         ledger.totals[lane, seat] += points[offset]
-    for number in range(players):
-        seat = np.uint64(number)
-        offset = seat_after(seat, players - dealer, U1, players) if dealer != U0 else seat
-        note(watch, lanes, lane, SCORE, seat, NO_CARD, NO_SUIT, points[offset])
+    if len(watch.events) > 0:
+        _note_scores(lanes, lane, points, rules, watch)
     return _next_dealer(dealer, winner, points, rules)
+
+
+@compiled
+def _note_scores(lanes, lane, points, rules, watch):
+    """Record what each seat scores; ``points`` are by offset from the dealer."""
+    for number in range(rules.players):
+        seat = np.uint64(number)
+        offset = (seat + rules.players - lanes[DEALER + lane]) % rules.players
+        note(watch, lanes, lane, SCORE, seat, NO_CARD, NO_SUIT, points[offset])
 
 
 @inlined

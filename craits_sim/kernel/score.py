@@ -5,7 +5,7 @@ import numpy as np
 from craits_sim.cards import RANKS
 from craits_sim.encode import EVERY_SUIT, THREES_CODES
 from craits_sim.kernel._jit import compiled, inlined
-from craits_sim.kernel.step import FOUR_BITS
+from craits_sim.kernel.step import RANK_BITS
 from craits_sim.kernel.words import U0, U1, lowest_card, popcount
 
 THREES = np.uint64(EVERY_SUIT << RANKS.index("3"))
@@ -44,10 +44,10 @@ def _sum_of_points(cards, second_cards, rules):
     """Add up the points of the cards of a set."""
     points = np.int64(0)
     while cards != U0:
-        points += rules.points[lowest_card(cards) & FOUR_BITS]
+        points += rules.points[lowest_card(cards) & RANK_BITS]
         cards &= cards - U1
     while second_cards != U0:
-        points += rules.points[lowest_card(second_cards) & FOUR_BITS]
+        points += rules.points[lowest_card(second_cards) & RANK_BITS]
         second_cards &= second_cards - U1
     return points
 

@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from craits_sim import encode
 from craits_sim.encode import MAX_PLAYERS
 from craits_sim.kernel._jit import compiled
 from craits_sim.kernel.deal import clear_table, open_streams
@@ -14,10 +13,8 @@ from craits_sim.kernel.lanes import (
     CRANK,
     DISCARDS,
     DUG,
-    FREE,
     GAME,
     HANDS,
-    LANES,
     NAMED,
     OFFERED,
     OWED,
@@ -26,11 +23,12 @@ from craits_sim.kernel.lanes import (
     SECOND_HANDS,
     STATUS,
     STOCK,
+    STRIDE,
     TOP,
 )
-from craits_sim.kernel.step import FOUR_BITS, PLAYING_OUT, flag
-from craits_sim.kernel.table import SECOND_COPY, can_draw, playable_cards, suit_of_card
-from craits_sim.kernel.words import ALL_BITS, U0, U1, U3
+from craits_sim.kernel.step import PLAYING_OUT, SUIT_BITS, suit_at
+from craits_sim.kernel.table import SECOND_COPY, can_draw, one_card, playable_cards
+from craits_sim.kernel.words import ALL_BITS, U0, U1
 
 # Moves that are no card code.
 DRAW_MOVE, PASS_MOVE, NAME_MOVE = 200, 201, 202
@@ -86,7 +84,7 @@ def set_up(lanes, lane, seed, script, ledger, rules):
     lanes[GAME + lane], lanes[ROUND + lane] = U0, U0
     open_streams(lanes, lane, seed)
     for number in range(rules.players):
-        row = np.uint64(number) * LANES + lane
+        row = np.uint64(number) * STRIDE + lane
         lanes[HANDS + row] = script.hands[0, number]
         lanes[SECOND_HANDS + row] = script.hands[1, number]
     for deck in range(2):
@@ -95,10 +93,10 @@ def set_up(lanes, lane, seed, script, ledger, rules):
         lanes[DISCARDS + row] = script.discards[deck]
     put_card(lanes, lane, TOP, script.starter)
     if len(script.moves) > 0 and script.moves[0, 0] == NAME_MOVE:
-        lanes[NAMED + lane] = np.uint64(script.moves[0, 1])
+        lanes[NAMED + lane] = suit_at(np.uint64(16 * script.moves[0, 1]))
         script.cursor[0] = 1
     elif len(script.moves) > 0 or script.bot_goes_on == U0:
-        lanes[NAMED + lane] = suit_of_card(script.starter)
+        lanes[NAMED + lane] = suit_at(script.starter & SUIT_BITS)
     stack_stock(lanes, lane, script)
 
 
@@ -129,7 +127,7 @@ def prompt(lanes, lane, script, rules):
         return True
     playable, second_playable = playable_cards(lanes, lane, rules)
     able, digging = playable | second_playable != U0, lanes[DUG + lane] != U0
-    lanes[OFFERED + lane], lanes[OFFERED + SECOND_DECK + lane], lanes[NAMED + lane] = ALL_BITS, ALL_BITS, FREE
+    lanes[OFFERED + lane], lanes[OFFERED + SECOND_DECK + lane], lanes[NAMED + lane] = ALL_BITS, ALL_BITS, U0
     if digging and not able:
         return True
     if script.cursor[0] == len(script.moves):
@@ -158,18 +156,17 @@ def _prescribe_card(lanes, lane, move, suit, playable, second_playable, rules):
     """Offer the player the one card of a move, and name its suit; gives an Outcome."""
     if move == NAME_MOVE:
         return ILLEGAL_MOVE
-    card_bit = U1 << np.uint64(move)
+    card_bit = one_card(np.uint64(move))
     if playable & card_bit != U0:
         lanes[OFFERED + lane], lanes[OFFERED + SECOND_DECK + lane] = card_bit, U0
     elif second_playable & card_bit != U0:
         lanes[OFFERED + lane], lanes[OFFERED + SECOND_DECK + lane] = U0, card_bit
     else:
         return ILLEGAL_MOVE
-    own_suit = suit_of_card(np.uint64(move))
-    ability = rules.abilities[np.uint64(move) & FOUR_BITS]
-    chosen = own_suit if suit == OWN_SUIT else np.uint64(suit)
-    allowed = chosen == own_suit or flag(ability, encode.NOMINATES)
-    if not (allowed or (flag(ability, encode.RECOLORS) and chosen == U3 - own_suit)):
+    own = np.uint64(move) & SUIT_BITS
+    chosen = own if suit == OWN_SUIT else np.uint64(16 * suit)
+    recolors = card_bit & rules.recoloring != U0 and chosen == own ^ SUIT_BITS
+    if not (chosen == own or recolors or card_bit & rules.nominating != U0):
         return ILLEGAL_SUIT
-    lanes[NAMED + lane] = chosen
+    lanes[NAMED + lane] = suit_at(chosen)
     return GOES_ON

@@ -35,7 +35,7 @@ def play(lanes, ledger, seed, first_game, games, rules, bots, build, batch, watc
 
     Parameters
     ----------
-    lanes : uint64 array, shape (ROWS * LANES,)
+    lanes : uint64 array, shape (ROWS * STRIDE,)
         Lanes without games; on return, as they were left.
     ledger : Ledger
     seed, first_game, games : uint64
@@ -88,7 +88,8 @@ def play(lanes, ledger, seed, first_game, games, rules, bots, build, batch, watc
                 collect(lanes, lane, ledger, build)
                 row, round_ = lanes[GAME + lane] - first_game, lanes[ROUND + lane]
                 dealer = score_round(lanes, lane, row, ledger, rules, batch, watch)
-                take_snapshot(lanes, lane, watch)
+                if round_ < np.uint64(len(watch.snapshots)):
+                    take_snapshot(lanes, lane, watch)
                 lanes[ROUND + lane] += U1
                 if round_ + U1 == rounds:
                     score_game(lanes, lane, row, ledger, rules, batch)

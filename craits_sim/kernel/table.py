@@ -11,16 +11,16 @@ from craits_sim.kernel.lanes import (
     DISCARDS,
     FORWARD,
     HANDS,
-    LANES,
     MATCHING,
     PLAYER,
     SECOND_DECK,
     SECOND_HANDS,
     STOCK,
+    STRIDE,
     SUIT,
     TOP,
 )
-from craits_sim.kernel.step import SUIT_SHIFT, may_follow, seat_after
+from craits_sim.kernel.step import may_follow, seat_after
 from craits_sim.kernel.words import U0, U1, lowest_card, popcount
 
 SECOND_COPY = np.uint64(64)
@@ -29,7 +29,7 @@ SECOND_COPY = np.uint64(64)
 @inlined
 def hand_of(lanes, lane, seat):
     """Give the cards of a seat: sets of first and of second decks' cards."""
-    return lanes[HANDS + seat * LANES + lane], lanes[SECOND_HANDS + seat * LANES + lane]
+    return lanes[HANDS + seat * STRIDE + lane], lanes[SECOND_HANDS + seat * STRIDE + lane]
 
 
 @inlined
@@ -77,6 +77,12 @@ def playable_cards(lanes, lane, rules):
 
 
 @inlined
-def suit_of_card(card):
-    """Give the suit of a card code."""
-    return (card & (SECOND_COPY - U1)) >> SUIT_SHIFT
+def one_card(card):
+    """Give a card code as a set of one, of whichever deck."""
+    return U1 << (card & (SECOND_COPY - U1))
+
+
+@inlined
+def suit_number(suit):
+    """Give the number of a suit, 0 to 3, from the set of its cards."""
+    return lowest_card(suit) >> np.uint64(4)

@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from craits_sim import encode
 from craits_sim.encode import EncodedBots, EncodedRules
 from craits_sim.kernel._jit import compiled
-from craits_sim.kernel.deal import ONE_DECK, count_skips
+from craits_sim.kernel.deal import ONE_DECK, count_skips, rank_matches
 from craits_sim.kernel.lanes import (
-    CAUSE,
     CHOICE_S0,
     CHOICE_S1,
     COUNT_FIELD,
@@ -26,6 +26,7 @@ from craits_sim.kernel.lanes import (
     GAME,
     HANDS,
     LANES,
+    MATCHING,
     OWED,
     PASSED_OVER,
     PLAYER,
@@ -35,13 +36,25 @@ from craits_sim.kernel.lanes import (
     SECOND_HANDS,
     STATUS,
     STOCK,
+    STRIDE,
     SUIT,
     TOP,
     TURNS,
     UNANNOUNCED,
     Status,
 )
-from craits_sim.kernel.step import ANSWERED, BY_CRANK, FOUR_BITS, OWED_NOW, OWN, RUNNING, TRUNCATED, WENT_OUT
+from craits_sim.kernel.step import (
+    ANSWERED,
+    BY_CRANK,
+    CAUSES,
+    OWED_NOW,
+    OWN,
+    PENALTY,
+    RANK_BITS,
+    RUNNING,
+    TRUNCATED,
+    WENT_OUT,
+)
 from craits_sim.kernel.streams import advance
 from craits_sim.kernel.table import (
     SECOND_COPY,
@@ -49,12 +62,13 @@ from craits_sim.kernel.table import (
     hand_of,
     next_seat,
     playable_cards,
+    suit_number,
     top_card,
 )
 from craits_sim.kernel.words import U0, U1, U2, lowest_card
-from craits_sim.results import EVENT_DTYPE, Action, Cause
+from craits_sim.results import EVENT_DTYPE, Action
 
-PENALTY = np.uint64(Cause.PENALTY)
+OWED_CAUSE = np.uint64(encode.OWED_CAUSE)
 IDLE = np.uint64(Status.IDLE)
 LOW_HALF, HALF_BITS = np.uint64(0xFFFF_FFFF), np.uint64(32)
 MOST_PRESSURE = 100_000
@@ -99,7 +113,7 @@ def new_watch(
     rules: EncodedRules, bots: EncodedBots, events: int = 0, rounds: int = 0, scripted: bool = False, checks: bool = False
 ) -> Watch:
     """Make a watch with room for so many events and snapshots of so many rounds."""
-    hangs_on_a_card = rules.pressure > 0 or bots.forget.any() or rules.skips.max() > 1
+    hangs_on_a_card = rules.pressure > 0 or bots.forget.any() or rules.ability_match > 0 or rules.skips.max() > 1
     return Watch(
         closely=np.uint64(hangs_on_a_card or events > 0 or scripted or checks),
         checks=np.uint64(checks),
@@ -142,7 +156,7 @@ def look_before(lanes, lane, rules, watch):
     before[HAND], before[SECOND_HAND] = hand_of(lanes, lane, seat)
     before[TURNS_BEFORE] = lanes[TURNS + lane]
     before[COUNTS_BEFORE] = lanes[COUNTS + lane]
-    before[CAUSE_BEFORE] = lanes[CAUSE + lane] if owes else (BY_CRANK if in_crank else OWN)
+    before[CAUSE_BEFORE] = lanes[OWED + lane] & CAUSES if owes else (BY_CRANK if in_crank else OWN)
     before[CRANK_BEFORE] = lanes[CRANK + lane]
     before[PLAYABLE], before[SECOND_PLAYABLE] = playable_cards(lanes, lane, rules)
 
@@ -162,11 +176,9 @@ def watch_lane(lanes, lane, rules, bots, ledger, watch):
 
 @compiled
 def take_snapshot(lanes, lane, watch):
-    """Keep the lane as it is at the end of a round, if snapshots are taken."""
-    round_ = lanes[ROUND + lane]
-    if round_ < np.uint64(len(watch.snapshots)):
-        for number in range(ROWS):
-            watch.snapshots[round_, number] = lanes[np.uint64(number) * LANES + lane]
+    """Keep the lane as it is at the end of its round."""
+    for number in range(ROWS):
+        watch.snapshots[lanes[ROUND + lane], number] = lanes[np.uint64(number) * STRIDE + lane]
 
 
 @compiled
@@ -187,15 +199,17 @@ def look_after(lanes, lane, rules, bots, ledger, watch):
         return
     if (moved & hand) | (second_moved & second_hand) != U0:
         card = lowest_card(moved) if moved != U0 else lowest_card(second_moved) + SECOND_COPY
-        note(watch, lanes, lane, DRAW, seat, card, NO_SUIT, np.int64(before[CAUSE_BEFORE]))
+        note(watch, lanes, lane, DRAW, seat, card, NO_SUIT, np.int64(before[CAUSE_BEFORE] >> OWED_CAUSE))
         return
     card = top_card(lanes, lane)
-    note(watch, lanes, lane, PLAY, seat, card, lanes[SUIT + lane], np.int64(0))
+    if rules.ability_match != U0:  # the step matches by rank alone
+        lanes[MATCHING + lane] = rank_matches(card, rules)
+    note(watch, lanes, lane, PLAY, seat, card, suit_number(lanes[SUIT + lane]), np.int64(0))
     status = lanes[STATUS + lane]
     if hand | second_hand == U0 and (status == WENT_OUT or status == ANSWERED):
         note(watch, lanes, lane, GO_OUT, seat, NO_CARD, NO_SUIT, np.int64(0))
     elif before[CRANK_BEFORE] == U0:
-        skipped = rules.skips[card & FOUR_BITS]
+        skipped = rules.skips[card & RANK_BITS]
         if skipped > 1:  # the step has counted the first
             second = next_seat(lanes, lane, next_seat(lanes, lane, seat, rules), rules)
             count_skips(lanes, lane, ledger, second, skipped - 1, rules)
@@ -224,9 +238,9 @@ def hear_announcement(lanes, lane, rules, bots, watch):
     if z >> HALF_BITS >= bots.forget[seat] or z & LOW_HALF >= bots.caught[seat]:
         return
     note(watch, lanes, lane, CAUGHT, seat, NO_CARD, NO_SUIT, np.int64(0))
-    lanes[OWED + lane] = rules.announce_cards << OWED_NOW
+    if rules.announce_cards > U0:
+        lanes[OWED + lane] = (rules.announce_cards << OWED_NOW) | PENALTY
     lanes[DRAWER + lane] = seat
-    lanes[CAUSE + lane] = PENALTY
     if rules.announce_lose_turn != U0:
         lanes[PASSED_OVER + lane] |= U1 << seat
 
@@ -284,7 +298,7 @@ def _cards_in_place(lanes, lane, rules, deck, hands):
         seen |= cards
         number += count_cards(cards, U0)
     for seat in range(rules.players):
-        cards = lanes[hands + np.uint64(seat) * LANES + lane]
+        cards = lanes[hands + np.uint64(seat) * STRIDE + lane]
         seen |= cards
         number += count_cards(cards, U0)
     return seen == ONE_DECK and number == np.uint64(52)
