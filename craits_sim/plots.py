@@ -1,0 +1,269 @@
+"""How charts look: the shared style, and the pieces that the studies draw with. Nothing here computes a statistic.
+
+Figures are made without pyplot, so that drawing one leaves nothing behind. matplotlib is imported when first needed.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+    from numpy.typing import NDArray
+
+STYLE = Path(__file__).with_name("craits.mplstyle")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "h")
+LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
+INK = "#1d2126"
+SOFT = "#5b6570"
+BAND = "#dfe7ee"
+MOST_FACETS = 12
+
+
+def factor_columns(summary: "pd.DataFrame") -> list[str]:
+    """Name the columns of the design: those before ``estimand``."""
+    names = [str(name) for name in summary.columns]
+    return names[: names.index("estimand")]
+
+
+def parts(summary: "pd.DataFrame") -> Iterator[tuple[str, "pd.DataFrame"]]:
+    """Split a summary by design point, each with a label like ``players = 4``; empty for the only point."""
+    factors = factor_columns(summary)
+    if not factors:
+        yield "", summary
+        return
+    for levels, part in summary.groupby(factors, sort=False, dropna=False):
+        part.attrs.update(summary.attrs)
+        yield ", ".join(f"{name} = {level}" for name, level in zip(factors, levels, strict=True)), part
+
+
+def facets(
+    summary: "pd.DataFrame",
+    title: str,
+    width: float,
+    height: Callable[["pd.DataFrame"], float],
+    draw: Callable[["SubFigure", "pd.DataFrame", "pd.DataFrame"], None],
+) -> "Figure":
+    """Draw a chart for each design point, one below the other, with a title above and the caption below.
+
+    A long design is cut after `MOST_FACETS` charts, which the caption says; the table has them all.
+
+    Parameters
+    ----------
+    width, height
+        Inches; the height is that of the chart of a part of the summary.
+    draw
+        Draws into a part of the figure a part of the summary; the third argument is the whole summary, which gives all
+        design points the same scales (`limits`).
+    """
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    points = list(parts(summary))
+    drawn = points[:MOST_FACETS]
+    caption = str(summary.attrs.get("caption", ""))
+    if len(drawn) < len(points):
+        caption += f" · the first {len(drawn)} of {len(points)} design points"
+    heights = [height(part) for _, part in drawn]
+    with matplotlib.rc_context(fname=STYLE):
+        figure = Figure(figsize=(width, sum(heights) + 0.7), layout="constrained")
+        figure.suptitle(title, x=0.012, ha="left")
+        figure.supxlabel(fill(caption, int(16 * width)), x=0.012, ha="left", fontsize=8, color=SOFT)
+        cells = figure.subfigures(len(drawn), 1, squeeze=False, height_ratios=heights).flat
+        for cell, (label, part) in zip(cells, drawn, strict=True):
+            if label:
+                cell.suptitle(label, x=0.02, ha="left", fontsize=11, color=SOFT)
+            draw(cell, part, summary)
+    return figure
+
+
+def limits(rows: "pd.DataFrame", *values: float) -> tuple[float, float]:
+    """Give the limits of an axis that shows the intervals of some rows, and some values, with room around them."""
+    low = min([*rows["ci_low"].dropna(), *rows["estimate"].dropna(), *values])
+    high = max([*rows["ci_high"].dropna(), *rows["estimate"].dropna(), *values])
+    room = 0.14 * (high - low) or 0.5
+    return low - room, high + room
+
+
+def seat_style(number: int) -> dict[str, Any]:
+    """Give the color, marker and line of a position or offset: any one of the three tells up to five apart."""
+    import matplotlib
+
+    colors = matplotlib.rcParams["axes.prop_cycle"].by_key()["color"]
+    return {
+        "color": colors[number % len(colors)],
+        "marker": MARKERS[number % len(MARKERS)],
+        "linestyle": LINES[number % len(LINES)],
+    }
+
+
+def title(axes: "Axes", text: str, note: str = "") -> None:
+    """Put a title above an axes, and a note in small print under it."""
+    axes.set_title(text, pad=8 + 11 * (note.count("\n") + 1) if note else None)
+    if note:
+        axes.annotate(
+            note,
+            (0, 1),
+            (0, 5),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            va="bottom",
+            fontsize=8,
+            color=SOFT,
+            linespacing=1.25,
+        )
+
+
+def reference(axes: "Axes", value: float, *, vertical: bool) -> None:
+    """Draw the line that estimates are compared with."""
+    draw = axes.axvline if vertical else axes.axhline
+    draw(value, color=INK, linewidth=1, linestyle=(0, (4, 3)), zorder=1.5)
+
+
+def margin_band(axes: "Axes", center: float, margin: float) -> None:
+    """Shade the differences that do not matter."""
+    axes.axvspan(center - margin, center + margin, color=BAND, linewidth=0, zorder=0.5)
+
+
+def dots(axes: "Axes", rows: "pd.DataFrame", names: Sequence[str], *, labels: Sequence[str] = ()) -> None:
+    """Draw a dot plot: an estimate and its interval for each row, the first on top.
+
+    Parameters
+    ----------
+    names
+        What each row is, for the vertical axis.
+    labels
+        The figure to write above each dot.
+    """
+    from matplotlib.patheffects import withStroke
+
+    halo = withStroke(linewidth=2.5, foreground="white")  # a label may stand on a line
+    for place, row in enumerate(rows.to_dict("records")):
+        style = seat_style(place)
+        axes.plot([row["ci_low"], row["ci_high"]], [place, place], color=style["color"], linewidth=2.4, alpha=0.55)
+        axes.plot(row["estimate"], place, marker=style["marker"], color=style["color"], linestyle="none", zorder=3)
+        if labels:
+            axes.annotate(
+                labels[place].replace("-", "\N{MINUS SIGN}"),
+                (row["estimate"], place),
+                (0, 5.5),
+                textcoords="offset points",
+                ha="center",
+                va="bottom",
+                fontsize=8.5,
+                path_effects=[halo],
+            )
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.5, -0.7)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="y", visible=False)
+
+
+def ribbons(axes: "Axes", lines: Sequence["pd.DataFrame"], names: Sequence[str], ticks: Sequence[object]) -> None:
+    """Draw a line with the ribbon of its intervals for each frame, named at its end. The vertical limits must be set.
+
+    Parameters
+    ----------
+    lines
+        Each a frame whose rows are the points of a line, in order.
+    ticks
+        What to write below each point.
+    """
+    # Where there is one point, intervals stand side by side instead.
+    single, ends = len(ticks) == 1, []
+    for number, line in enumerate(lines):
+        style = seat_style(number)
+        x = [0.06 * (number - (len(lines) - 1) / 2)] if single else range(len(ticks))
+        if single:
+            axes.vlines(x, line["ci_low"], line["ci_high"], color=style["color"], alpha=0.55, linewidth=2.4)
+        axes.fill_between(x, line["ci_low"], line["ci_high"], color=style["color"], alpha=0.16, linewidth=0)
+        axes.plot(x, line["estimate"], markersize=4, **style)
+        ends.append((x[-1], float(line["estimate"].iloc[-1])))
+    axes.set_xticks(range(len(ticks)), [str(tick) for tick in ticks])
+    axes.margins(x=1 if single else 0.02)
+    axes.grid(axis="x", visible=False)
+    _name_line_ends(axes, ends, names)
+
+
+def _name_line_ends(axes: "Axes", ends: Sequence[tuple[float, float]], names: Sequence[str]) -> None:
+    """Write names to the right of the ends of lines, moved apart where they would overlap."""
+    low, high = axes.get_ylim()
+    places = spread([(y - low) / (high - low) for _, y in ends], gap=0.08)
+    for number, (end, place, name) in enumerate(zip(ends, places, names, strict=True)):
+        color = seat_style(number)["color"]
+        axes.annotate(
+            name,
+            end,
+            (1.03, place),
+            textcoords="axes fraction",
+            va="center",
+            color=color,
+            fontsize=8.5,
+            annotation_clip=False,
+            arrowprops={"arrowstyle": "-", "color": color, "linewidth": 0.7, "shrinkB": 4},
+        )
+
+
+def spread(wanted: Sequence[float], gap: float) -> list[float]:
+    """Move places between 0 and 1 apart by at least ``gap``, in their order and about their middle."""
+    order = sorted(range(len(wanted)), key=lambda number: wanted[number])
+    places: list[float] = []
+    for number in order:
+        places.append(max(wanted[number], places[-1] + gap) if places else wanted[number])
+    shift = sum(wanted[number] for number in order) / len(order) - sum(places) / len(order)
+    shift = max(min(shift, 1 - places[-1]), -places[0])
+    moved = dict(zip(order, places, strict=True))
+    return [moved[number] + shift for number in range(len(wanted))]
+
+
+def rare_shares(axes: "Axes", rows: "pd.DataFrame", names: Sequence[str], labels: Sequence[str]) -> None:
+    """Draw shares in percent on a logarithmic scale; an arrow at its upper bound stands for what was never seen."""
+    for place, (row, label) in enumerate(zip(rows.to_dict("records"), labels, strict=True)):
+        color = seat_style(0)["color"]
+        seen = row["estimate"] > 0
+        if seen:
+            axes.plot([row["ci_low"], row["ci_high"]], [place, place], color=color, linewidth=2.4, alpha=0.55)
+            axes.plot(row["estimate"], place, marker="o", color=color)
+        else:
+            axes.annotate(
+                "",
+                (row["ci_high"], place),
+                (-24, 0),
+                textcoords="offset points",
+                arrowprops={"arrowstyle": "<-", "color": color, "linewidth": 1.6},
+            )
+            axes.plot(row["ci_high"], place, marker="|", color=color, markersize=9)
+        # A share near the right end has its figure on the left.
+        common = row["ci_high"] > 10
+        axes.annotate(
+            label,
+            (row["ci_low"] if common and seen else row["ci_high"], place),
+            (-8 if seen else -30, 0) if common else (8, 0),
+            textcoords="offset points",
+            ha="right" if common else "left",
+            va="center",
+            fontsize=8.5,
+        )
+    axes.set_xscale("log")
+    shown = rows[["ci_low", "ci_high"]].to_numpy()
+    axes.set_xlim(shown[shown > 0].min() / 10, 100)
+    axes.set_xlabel("% of games (logarithmic)")
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="y", visible=False)
+
+
+def second_axis(axes: "Axes", points: "NDArray[np.float64]", label: str) -> None:
+    """Add below an axes a second scale, on the straight line through two points (value, value on the second scale)."""
+    (x0, y0), (x1, y1) = points
+    if x0 == x1:
+        return
+    slope = (y1 - y0) / (x1 - x0)
+    second = axes.secondary_xaxis(-0.24, functions=(lambda x: y0 + slope * (x - x0), lambda y: x0 + (y - y0) / slope))
+    second.set_xlabel(label)

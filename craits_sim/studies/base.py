@@ -1,0 +1,351 @@
+"""What a study is: exact sums from batches, and from the sums a table, a chart and a few plain sentences.
+
+A study never sees all games at once. `Study.tally` reduces a chunk of them to whole numbers that add, so that the
+result does not depend on chunks or threads; everything with a fraction or an interval happens once, in
+`Study.summarise`.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from math import sqrt
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from craits_sim.results import Batch
+from craits_sim.stats import Interval, Moments, Verdict, clopper_pearson, interval_text, mean_interval, number_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure, SubFigure
+
+    from craits_sim.design import DesignPoint, Experiment
+
+Ints = NDArray[np.int64]
+Sums = dict[str, Ints]
+Row = dict[str, object]
+
+_FLOAT32_EXACT = 2**24
+_FLOAT64_EXACT = 2**53
+_INT64_EXACT = 2**63
+
+COLUMNS = {
+    "estimand": "str",
+    "position": "Int64",
+    "offset": "Int64",
+    "round": "Int64",
+    "deal_size": "Int64",
+    "quantile": "float64",
+    "unit": "str",
+    "estimate": "float64",
+    "se": "float64",
+    "ci_low": "float64",
+    "ci_high": "float64",
+    "ci_level": "float64",
+    "ci_kind": "str",
+    "n": "Int64",
+    "reference": "float64",
+    "margin": "float64",
+    "statistic": "float64",
+    "df": "Int64",
+    "p_value": "float64",
+    "p_adjusted": "float64",
+    "verdict": "str",
+    "games_needed": "Int64",
+    "minutes": "float64",
+}
+"""The columns of a summary after those of the design, and their types; a study leaves out those it has no use for."""
+
+
+class Option(NamedTuple):
+    """A number that a study lets the user set, as ``--seconds-per-turn``."""
+
+    name: str
+    default: float
+    help: str
+
+
+class Study(ABC):
+    """A question, and how games answer it."""
+
+    name: ClassVar[str]
+    question: ClassVar[str]
+    margin: ClassVar[float]
+    """The largest difference that nobody would care about, unless the user says another."""
+    margin_unit: ClassVar[str]
+    options: ClassVar[tuple[Option, ...]] = ()
+    default_games: ClassVar[int]
+
+    @abstractmethod
+    def tally(self, batches: Sequence[Batch]) -> Sums:
+        """Reduce a chunk of games to sums.
+
+        Parameters
+        ----------
+        batches
+            One batch for each design point, of the same game indices.
+
+        Returns
+        -------
+        dict
+            Arrays of int64 by ``"INDEX.QUANTITY"``, INDEX being the number of the design point. Their shapes do not
+            depend on the games, so that the sums of chunks add key by key.
+        """
+
+    @abstractmethod
+    def summarise(self, sums: Mapping[str, Ints], experiment: "Experiment") -> "pd.DataFrame":
+        """Make the table: a row for each design point and estimand, the columns of the design first, then `COLUMNS`.
+
+        The caption of the chart is in ``attrs["caption"]``.
+        """
+
+    @abstractmethod
+    def plot(self, summary: "pd.DataFrame") -> "Figure":
+        """Draw the chart of a summary."""
+
+    @abstractmethod
+    def conclude(self, summary: "pd.DataFrame") -> str:
+        """Say in plain sentences what the summary shows: the numbers, the margin and the verdict."""
+
+    @abstractmethod
+    def headline(self, sums: Mapping[str, Ints], experiment: "Experiment") -> tuple[str, float]:
+        """Name the estimand that progress shows, and give the half-width of its interval, the widest of several."""
+
+    def highlights(self, summary: "pd.DataFrame") -> "pd.DataFrame":
+        """Give the rows that a terminal shows; all of them, unless a study has too many."""
+        return summary
+
+
+class PointStudy(Study):
+    """A study that looks at each design point by itself; its subclasses say how for one point."""
+
+    @abstractmethod
+    def tally_point(self, batch: Batch) -> Sums:
+        """Reduce the batch of one design point; ``games``, shape (1,), is among the sums."""
+
+    @abstractmethod
+    def rows(self, sums: Mapping[str, Ints], point: "DesignPoint", experiment: "Experiment") -> Iterator[Row]:
+        """Give the rows of one design point, without its factors."""
+
+    @abstractmethod
+    def half_width(self, sums: Mapping[str, Ints], level: float) -> float:
+        """Give the widest half-width of the headline estimand at one design point."""
+
+    @abstractmethod
+    def height(self, part: "pd.DataFrame") -> float:
+        """Give the height of the chart of one design point, in inches."""
+
+    @abstractmethod
+    def draw(self, figure: "SubFigure", part: "pd.DataFrame", summary: "pd.DataFrame") -> None:
+        """Draw the chart of one design point, on the scales of the whole summary."""
+
+    @abstractmethod
+    def sentence(self, part: "pd.DataFrame") -> str:
+        """Conclude for one design point."""
+
+    headline_name: ClassVar[str]
+    width: ClassVar[float] = 10.0
+    """Width of the chart in inches."""
+
+    def tally(self, batches: Sequence[Batch]) -> Sums:
+        return {
+            f"{index}.{name}": values
+            for index, batch in enumerate(batches)
+            for name, values in self.tally_point(batch).items()
+        }
+
+    def summarise(self, sums: Mapping[str, Ints], experiment: "Experiment") -> "pd.DataFrame":
+        import pandas as pd
+
+        from craits_sim.design import caption, design_points
+
+        points = design_points(experiment)
+        table = [
+            {**point.factors, **row}
+            for index, point in enumerate(points)
+            for row in self.rows(point_sums(sums, index), point, experiment)
+        ]
+        factors = list(points[0].factors)
+        used = {name for row in table for name in row}
+        summary = pd.DataFrame(table, columns=[*factors, *(name for name in COLUMNS if name in used)])
+        summary = summary.astype({name: kind for name, kind in COLUMNS.items() if name in used and kind != "str"})
+        summary.attrs["caption"] = caption(experiment, points)
+        return summary
+
+    def plot(self, summary: "pd.DataFrame") -> "Figure":
+        from craits_sim.plots import facets
+
+        return facets(summary, self.question, self.width, self.height, self.draw)
+
+    def conclude(self, summary: "pd.DataFrame") -> str:
+        from craits_sim.plots import parts
+
+        return "\n".join(
+            f"{label}: {self.sentence(part)}" if label else self.sentence(part) for label, part in parts(summary)
+        )
+
+    def headline(self, sums: Mapping[str, Ints], experiment: "Experiment") -> tuple[str, float]:
+        indices = {key.partition(".")[0] for key in sums}
+        widths = [self.half_width(point_sums(sums, int(index)), experiment.level) for index in indices]
+        return self.headline_name, max(widths)
+
+
+def point_sums(sums: Mapping[str, Ints], index: int) -> Sums:
+    """Give the sums of one design point by quantity."""
+    prefix = f"{index}."
+    return {key.removeprefix(prefix): values for key, values in sums.items() if key.startswith(prefix)}
+
+
+def moments(sums: Mapping[str, Ints], name: str, unit: float = 1) -> Moments:
+    """Give the moments of a quantity that `cross_sums` put among the sums."""
+    return Moments.from_sums(int(sums["games"][0]), sums[name], sums[f"{name}_products"], unit)
+
+
+def cross_sums(name: str, values: NDArray[Any]) -> Sums:
+    """Sum each of K whole numbers a game, and the products of each two, over games.
+
+    Parameters
+    ----------
+    values
+        Shape (G, K): whole numbers, of any type.
+
+    Returns
+    -------
+    dict
+        ``name``, shape (K,), and ``name_products``, shape (K, K), exact.
+
+    Raises
+    ------
+    OverflowError
+        If a sum of squares could outgrow 64 bits, as with totals of tens of millions under a steep shuffle pressure.
+    """
+    games = len(values)
+    largest = max(abs(int(values.max())), abs(int(values.min())))
+    # Floating-point products are many times faster, and as exact as long as no sum can outgrow the mantissa.
+    if games * largest**2 < _FLOAT32_EXACT:
+        values = values.astype(np.float32)
+    elif games * largest**2 < _FLOAT64_EXACT:
+        values = values.astype(np.float64)
+    elif games * largest**2 < _INT64_EXACT:
+        values = values.astype(np.int64)
+    else:
+        raise OverflowError(f"{name}: {largest:,} is too large for exact sums of squares")
+    products = values.T @ values
+    return {name: values.sum(axis=0).astype(np.int64), f"{name}_products": products.astype(np.int64)}
+
+
+def by_position(batch: Batch, by_seat: NDArray[Any]) -> NDArray[Any]:
+    """Turn the columns of an array of shape (G, S) from seats to positions: 0 is the game's first dealer."""
+    players = by_seat.shape[1]
+    seats = (batch.first_dealer[:, None] + np.arange(players, dtype=np.int32)) % players
+    return np.take_along_axis(by_seat, seats, axis=1)
+
+
+def one_hot(numbers: NDArray[np.int32], count: int) -> NDArray[np.int8]:
+    """Turn numbers of shape (G, R) into an array of shape (G, R * count) that is 1 at each round's number, else 0.
+
+    A number outside 0 ... count - 1 has no 1.
+    """
+    games, rounds = numbers.shape
+    return (numbers[:, :, None] == np.arange(count, dtype=np.int32)).view(np.int8).reshape(games, rounds * count)
+
+
+def rows_of(
+    estimand: str,
+    unit: str,
+    estimates: Moments,
+    interval: Interval,
+    level: float,
+    kind: str = "pointwise",
+    **columns: Any,
+) -> Iterator[Row]:
+    """Give a row for each of K estimates.
+
+    Parameters
+    ----------
+    kind
+        How the intervals are meant: ``pointwise``; ``simultaneous`` where all hold together at ``level``; ``exact``.
+    **columns
+        Other columns: one value for all, or an array of shape (K,).
+    """
+    se = estimates.se
+    for k, estimate in enumerate(estimates.mean):
+        yield {
+            "estimand": estimand,
+            "unit": unit,
+            "estimate": float(estimate),
+            "se": float(se[k]),
+            "ci_low": float(interval.low[k]),
+            "ci_high": float(interval.high[k]),
+            "ci_level": level,
+            "ci_kind": kind,
+            "n": estimates.games,
+            **{name: values[k] if isinstance(values, np.ndarray) else values for name, values in columns.items()},
+        }
+
+
+def mean_rows(estimand: str, unit: str, means: Moments, level: float, **columns: Any) -> Iterator[Row]:
+    """Give a row with a pointwise interval for each of K means."""
+    return rows_of(estimand, unit, means, mean_interval(means.mean, means.se, means.games, level), level, **columns)
+
+
+def count_row(estimand: str, count: int, games: int, level: float) -> Row:
+    """Give the row of the share of games in which something happened, with its exact interval."""
+    share = count / games
+    low, high = clopper_pearson(count, games, level).times(100)
+    return {
+        "estimand": estimand,
+        "unit": "%",
+        "estimate": 100 * share,
+        "se": 100 * sqrt(share * (1 - share) / games),
+        "ci_low": float(low),
+        "ci_high": float(high),
+        "ci_level": level,
+        "ci_kind": "exact",
+        "n": games,
+    }
+
+
+def texts(rows: "pd.DataFrame", signed: bool = False) -> list[str]:
+    """Write the estimates of some rows, all with the digits that the largest of their standard errors supports."""
+    return [number_text(estimate, rows["se"].max(), signed) for estimate in rows["estimate"]]
+
+
+def with_interval(row: Mapping[str, Any], unit: str, signed: bool = False) -> str:
+    """Write an estimate with its interval and level, like ``25.4% (95% interval 25.3 to 25.5)``."""
+    interval = interval_text(row["ci_low"], row["ci_high"], row["se"], signed)
+    return (
+        f"{number_text(row['estimate'], row['se'], signed)}{unit} ({level_text(row['ci_level'])} interval {interval})"
+    )
+
+
+def verdict_text(row: Mapping[str, Any], unit: str, noun: str) -> str:
+    """Say a verdict in words, like ``a real but negligible advantage (shown to be within the margin of 1 pp)``.
+
+    Parameters
+    ----------
+    row
+        A row with ``verdict``, ``margin``, ``games_needed`` and the interval of the difference.
+    unit
+        The unit of the margin, with the space before it where there is one.
+    noun
+        What a difference is called, without its article: ``advantage``.
+    """
+    margin = f"the margin of {row['margin']:g}{unit}"
+    article = "an" if noun[0] in "aeiou" else "a"
+    if row["verdict"] == Verdict.ADVANTAGE:
+        beyond = row["ci_low"] > row["margin"] or row["ci_high"] < -row["margin"]
+        return f"{article} {noun} " + (f"beyond {margin}" if beyond else f"that may or may not exceed {margin}")
+    if row["verdict"] == Verdict.NEGLIGIBLE:
+        return f"no {noun} to speak of (none seen, and shown to be within {margin})"
+    if row["verdict"] == Verdict.REAL_BUT_NEGLIGIBLE:
+        return f"a real but negligible {noun} (shown to be within {margin})"
+    needed = row["games_needed"]
+    games = "more games" if needed is None or needed != needed else f"about {int(needed):,} games"
+    return f"inconclusive against {margin} ({games} would decide it)"
+
+
+def level_text(level: float) -> str:
+    """Write a level, like ``95%``."""
+    return f"{100 * level:g}%"
