@@ -1,0 +1,57 @@
+"""A stand-in for the runner: made-up results instead of games, in no time and without compiling anything."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from craits_sim.design import DesignPoint
+from craits_sim.results import WIN_UNIT, Batch, Ending, empty_batch
+from craits_sim.studies.base import Sums
+
+CHUNK = 1000
+
+
+def fake_batch(point: DesignPoint, seed: int, first_game: int, games: int) -> Batch:
+    """Make up the results of some games; they add up as those of real games do."""
+    rules = point.rules
+    players, rounds = rules.players, len(rules.deals)
+    random = np.random.default_rng([seed, first_game, int(rules.digest, 16)])
+    batch = empty_batch(games, rounds, players)
+    batch.first_dealer[:] = random.integers(0, players, games)
+    batch.dealer[:] = (batch.first_dealer[:, None] + np.arange(rounds)) % players
+    offset = random.integers(-1, players, (games, rounds))
+    batch.went_out[:] = np.where(offset < 0, -1, (batch.dealer + offset) % players)
+    batch.ending[:] = np.where(offset < 0, Ending.BLOCKED, Ending.WENT_OUT)
+    batch.points[:] = random.integers(0, 40, (games, rounds, players))
+    for seat in range(players):
+        offset_of_seat = (seat - batch.dealer) % players
+        batch.totals[:, seat] = np.take_along_axis(batch.points, offset_of_seat[:, :, None], axis=2).sum(axis=(1, 2))
+    lowest = batch.totals == batch.totals.min(axis=1, keepdims=True)
+    batch.wins[:] = lowest * (WIN_UNIT // lowest.sum(axis=1, keepdims=True))
+    batch.seat_turns[:] = random.integers(2, 10, (games, rounds, players))
+    batch.turns[:] = batch.seat_turns.sum(axis=2)
+    batch.drawn[:] = random.integers(4, 30, (games, rounds))
+    batch.crank_drawn[:] = random.integers(0, 5, (games, rounds))
+    batch.cranks[:] = random.integers(0, 3, (games, rounds))
+    batch.reshuffles[:] = random.integers(0, 2, (games, rounds))
+    return batch
+
+
+def fake_run(
+    points: Sequence[DesignPoint],
+    tally: Callable[[Sequence[Batch]], Sums],
+    *,
+    games: int,
+    seed: int,
+    threads: int,
+    on_progress: Callable[[int, Sums], None] | None = None,
+) -> Sums:
+    """Take the place of `craits_sim.runner.run`."""
+    total: Sums = {}
+    for first_game in range(0, games, CHUNK):
+        count = min(CHUNK, games - first_game)
+        part = tally([fake_batch(point, seed, first_game, count) for point in points])
+        total = {key: total[key] + values if total else values for key, values in part.items()}
+        if on_progress:
+            on_progress(first_game + count, total)
+    return total
