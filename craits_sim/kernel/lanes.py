@@ -107,7 +107,7 @@ NOBODY = np.uint64(MAX_PLAYERS)
 PLAYS, DRAWS, RESHUFFLES = (np.uint64(1 << place) for place in range(3))  # in FLAGS
 RANDOM_BITS = np.uint64(3)  # where they start in FLAGS
 COUNT_FIELD = np.uint64(16)
-STEPS_BETWEEN = 4
+STEPS_BETWEEN = 3
 """Steps from one look of the referee to the next; a lane that waits does so for half of them."""
 
 

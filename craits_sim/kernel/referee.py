@@ -205,23 +205,23 @@ def score_round(lanes, lane, row, ledger, rules, batch, watch):
         note(watch, lanes, lane, BLOCKED_END if blocked else CUT, NO_SEAT, NO_CARD, NO_SUIT, np.int64(0))
     lanes[CRANK + lane] = U0
     counts = ledger.counts[lane]
-    batch.dealer[row, round_] = dealer
-    batch.went_out[row, round_] = np.int64(winner) if somebody_won else -1
-    batch.ending[row, round_] = ENDED_OUT if somebody_won else (ENDED_BLOCKED if blocked else ENDED_CUT)
-    batch.turns[row, round_] = lanes[TURNS + lane]
-    batch.drawn[row, round_] = counts[DRAWN]
-    batch.crank_drawn[row, round_] = counts[CRANK_DRAWN]
-    batch.reshuffles[row, round_] = counts[RESHUFFLES]
-    batch.cranks[row, round_] = counts[CRANKS]
+    batch.dealer[round_, row] = dealer
+    batch.went_out[round_, row] = np.int64(winner) if somebody_won else -1
+    batch.ending[round_, row] = ENDED_OUT if somebody_won else (ENDED_BLOCKED if blocked else ENDED_CUT)
+    batch.turns[round_, row] = lanes[TURNS + lane]
+    batch.drawn[round_, row] = counts[DRAWN]
+    batch.crank_drawn[round_, row] = counts[CRANK_DRAWN]
+    batch.reshuffles[round_, row] = counts[RESHUFFLES]
+    batch.cranks[round_, row] = counts[CRANKS]
 
-    points = batch.points[row, round_]
+    points = batch.points[:, round_, row]
     for offset in range(players):
         seat = seat_after(dealer, np.uint64(offset), U1, players)
         hand, second_hand = hand_of(lanes, lane, seat)
         points[offset] = np.int64(0) if seat == winner else points_left(hand, second_hand, rules)
-        batch.seat_turns[row, round_, offset] = counts[np.uint64(SEAT_TURNS) + seat]
-        batch.skips[row, round_, offset] = counts[np.uint64(SEAT_SKIPS) + seat]
-        batch.forced[row, round_, offset] = counts[np.uint64(SEAT_FORCED) + seat]
+        batch.seat_turns[offset, round_, row] = counts[np.uint64(SEAT_TURNS) + seat]
+        batch.skips[offset, round_, row] = counts[np.uint64(SEAT_SKIPS) + seat]
+        batch.forced[offset, round_, row] = counts[np.uint64(SEAT_FORCED) + seat]
     if rules.lowest_zero != U0 and not somebody_won:
         lowest = points[0]
         for offset in range(players):
@@ -270,8 +270,8 @@ def score_game(lanes, lane, row, ledger, rules, batch):
     players = rules.players
     batch.first_dealer[row] = ledger.first_dealer[lane]
     for seat in range(players):
-        batch.totals[row, seat] = ledger.totals[lane, seat]
-    wins = batch.wins[row]
+        batch.totals[seat, row] = ledger.totals[lane, seat]
+    wins = batch.wins[:, row]
     if rules.first_out_wins != U0:
         if lanes[WINNER + lane] != NOBODY:
             wins[lanes[WINNER + lane]] = WIN_UNIT

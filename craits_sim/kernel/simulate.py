@@ -6,7 +6,7 @@ import numpy as np
 
 from craits_sim.bots import BotSpec
 from craits_sim.encode import EncodedBots, EncodedRules, encode
-from craits_sim.kernel._jit import compiled
+from craits_sim.kernel._jit import compiled, inlined
 from craits_sim.kernel.build import build_for
 from craits_sim.kernel.lanes import GAME, LANES, OWED, ROUND, STATUS, STEPS_BETWEEN, new_lanes
 from craits_sim.kernel.ledger import collect, new_ledger
@@ -22,9 +22,19 @@ from craits_sim.kernel.referee import (
 from craits_sim.kernel.script import Script, no_script, prompt, set_up, stack_stock
 from craits_sim.kernel.step import PLAYING_OUT, step
 from craits_sim.kernel.watch import Breach, Watch, look_before, new_watch, take_snapshot, watch_lane
-from craits_sim.kernel.words import U0, U1
+from craits_sim.kernel.words import U0, U1, bit, lowest_card, read
 from craits_sim.results import Batch, empty_batch
 from craits_sim.rules import Rules
+
+
+@inlined
+def waiting_lanes(lanes):
+    """Give the lanes that wait for the referee and owe no cards, a bit a lane."""
+    waiting = U0
+    for lane in range(LANES):
+        waits = (read(lanes, STATUS + lane) > PLAYING_OUT) & (read(lanes, OWED + lane) == U0)
+        waiting |= bit(waits) << lane
+    return waiting
 
 
 @compiled
@@ -43,7 +53,7 @@ def play(lanes, ledger, seed, first_game, games, rules, bots, build, batch, watc
     bots : EncodedBots
     build : Build
     batch : Batch
-        Filled in; zeros before, for ``games`` games.
+        Filled in; zeros before, for ``games`` games. The axes of its arrays are reversed: games come last.
     watch : Watch
     script : Script
     order : uint8 array, shape (104,)
@@ -68,16 +78,17 @@ def play(lanes, ledger, seed, first_game, games, rules, bots, build, batch, watc
                 look_before(lanes, lane, rules, watch)
         for _ in range(steps):
             step(lanes, rules, bots, build)
-        for lane in range(LANES):
-            if closely:
+        if closely:
+            for lane in range(LANES):
                 watch_lane(lanes, lane, rules, bots, ledger, watch)
-            if scripted:
-                stack_stock(lanes, U0, script)
-            status = lanes[STATUS + lane]
-            if status <= PLAYING_OUT or lanes[OWED + lane] != U0:
-                continue
+        if scripted:
+            stack_stock(lanes, U0, script)
+        waiting = waiting_lanes(lanes)
+        while waiting != U0:
+            lane = lowest_card(waiting)
+            waiting &= waiting - U1
             dealer = U0
-            if status == IDLE:
+            if lanes[STATUS + lane] == IDLE:
                 if next_game == end:
                     continue
                 dealer = seat_game(lanes, lane, seed, next_game, ledger, rules)
@@ -169,7 +180,10 @@ def run(
     games = len(batch.first_dealer)
     order = np.zeros(104, np.uint8)
     numbers = np.uint64(seed), np.uint64(first_game), np.uint64(games)
-    play(lanes, ledger, *numbers, rules, bots, build, batch, watch, script, order)
+    # Transposed, the arrays lie in the order of their indices for any number of games and rounds. As they are, those of
+    # one game or one round would be of another type, for which numba compiles the kernel anew.
+    transposed = Batch(*(array.T for array in batch))
+    play(lanes, ledger, *numbers, rules, bots, build, transposed, watch, script, order)
     breach, game, round_ = (int(number) for number in watch.broken)
     if breach != Breach.NONE:
         raise KernelError(f"{BREACHES[Breach(breach)]} in game {game}, round {round_} of seed {seed}")

@@ -176,7 +176,7 @@ def random_recolors(bits):
     return bits & np.uint64(4) != U0
 
 
-@compiled
+@inlined
 def step(lanes, rules, bots, build):
     """Draw or play one card in every lane that is running or has cards to draw.
 
