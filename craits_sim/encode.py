@@ -97,7 +97,9 @@ class EncodedBots(NamedTuple):
     """The bots of a table as the kernel reads them."""
 
     greedy_seats: np.uint64  # one bit a seat
-    shed_order: NDArray[np.uint64]  # (13,) sets of cards of one shed value each, the first to shed first, then empty sets
+    shed_order: NDArray[
+        np.uint64
+    ]  # (13,) sets of cards of one shed value each, the first to shed first, then empty sets
     forget: NDArray[np.uint64]  # (MAX_PLAYERS,) chance that a seat forgets to announce, in 1/2**32
     caught: NDArray[np.uint64]  # (MAX_PLAYERS,) chance that another seat then calls it, in 1/2**32
 
@@ -180,7 +182,8 @@ def encode_rules(rules: Rules) -> EncodedRules:
         threes_bonus=np.int64(rules.threes.bonus),
         points=_by_rank([rules.points[rank] for rank in RANKS], np.int64),
         cancel_order=np.array(
-            [RANKS.index(rank) for rank in sorted(RANKS, key=lambda rank: -rules.points[rank]) if rank != "3"], np.uint64
+            [RANKS.index(rank) for rank in sorted(RANKS, key=lambda rank: -rules.points[rank]) if rank != "3"],
+            np.uint64,
         ),
         first_out_wins=np.uint64(rules.win == "first_out"),
         partners=np.uint64(rules.partners),

@@ -191,8 +191,10 @@ def test_every_row_says_what_it_estimates_with_what_certainty(name: str) -> None
     assert [column for column in summary.columns if column in columns] == columns
     assert (summary["ci_level"] == 0.9).all()
     assert (summary["n"] == 500).all()
-    assert (summary["ci_low"] <= summary["estimate"] + 1e-9).all()
-    assert (summary["estimate"] <= summary["ci_high"] + 1e-9).all()
+    # An extreme quantile of 500 games has an end that cannot be given; everything else has an interval.
+    may_be_open = summary["estimand"].str.startswith("turns_per_")
+    assert ((summary["ci_low"] <= summary["estimate"] + 1e-9) | (may_be_open & summary["ci_low"].isna())).all()
+    assert ((summary["estimate"] <= summary["ci_high"] + 1e-9) | (may_be_open & summary["ci_high"].isna())).all()
     assert "500 games" in summary.attrs["caption"]
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from craits_sim.encode import MAX_PLAYERS, EncodedBots, EncodedRules
 
 SMALL_TABLE = 5
-"""Seats of the table that most games need; a larger one, or a second deck, takes the large table of MAX_PLAYERS seats."""
+"""Seats of the table that most games need; more, or a second deck, take the large table of MAX_PLAYERS seats."""
 
 
 class Build(NamedTuple):
@@ -31,5 +31,3 @@ def build_for(rules: EncodedRules, bots: EncodedBots) -> Build:
         decks=(0,) * (2 if large else 1),
         greedy=(0,) * int(bots.greedy_seats != 0),
     )
-
-

@@ -95,7 +95,17 @@ def first_dealer(seed, game, rules):
 @inlined
 def clear_table(lanes, lane, dealer, ledger, rules):
     """Reset what does not outlive a round and is not set by the deal or the starter."""
-    for row in (DISCARDS, DISCARDS + SECOND_DECK, TOP, TOP + SECOND_DECK, TURNS, DUG, IDLE_TURNS, PASSED_OVER, UNANNOUNCED):
+    for row in (
+        DISCARDS,
+        DISCARDS + SECOND_DECK,
+        TOP,
+        TOP + SECOND_DECK,
+        TURNS,
+        DUG,
+        IDLE_TURNS,
+        PASSED_OVER,
+        UNANNOUNCED,
+    ):
         lanes[row + lane] = U0
     for number in range(rules.players):
         row = np.uint64(number) * STRIDE + lane

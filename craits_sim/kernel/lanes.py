@@ -7,7 +7,8 @@ does the same thing for eight games:
     lanes[HANDS + STRIDE * seat + lane] what that seat holds
 
 Every name below is the start of such a *row*. All rows lie in one array, at constant distances: LLVM then sees that a
-write to one row cannot touch another. With an array each it would have to check that at run time, and does not vectorize.
+write to one row cannot touch another. With an array each it would have to check that at run time, and would not
+vectorize.
 """
 
 from enum import IntEnum
@@ -17,11 +18,11 @@ import numpy as np
 from craits_sim.encode import MAX_PLAYERS
 
 LANES = np.uint64(64)
-"""Games in lockstep. Of 64 lanes everything stays in a first-level cache of 32 kB; more rows would not fit (measured)."""
+"""Games in lockstep: a word has a bit for each, and all their rows fit into a first-level cache of 32 kB."""
 
 STRIDE = LANES + np.uint64(8)
-"""Words from one row to the next. At 64 words rows would lie a power of two apart: eight rows would share their place in
-the cache and take each other for aliases when one is read soon after another is written (measured)."""
+"""Words from one row to the next. With 64, rows would lie a power of two apart, share their places in the cache, and be
+taken for each other where one is read soon after another is written (6 % slower)."""
 
 MAX_DECKS = 2
 
@@ -54,7 +55,7 @@ def _row(width: int = 1) -> np.uint64:
 STOCK = _row(MAX_DECKS)
 TOP = _row(MAX_DECKS)  # the top card, a set of one
 DISCARDS = _row(MAX_DECKS)  # the cards under it
-OFFERED = _row(MAX_DECKS)  # the cards that a play is restricted to: all, or the one that a script or a bot chose, or none
+OFFERED = _row(MAX_DECKS)  # what a play is restricted to: all cards, the one that a script or bot chose, or none
 SUIT = _row()  # the suit to follow, as the set of its cards
 NAMED = _row()  # the suit that a script or a bot names with its next card, as a set; empty: its bot chooses
 MATCHING = _row()  # the cards whose rank matches the top card

@@ -1,9 +1,8 @@
 """What happens between steps: the rare and the intricate, one lane at a time, to be read beside RULES.md.
 
-A lane comes here when its status says so: somebody has emptied a hand, or the round is blocked or cut. The referee decides
-what that means, sets the lane going again, or scores the round and deals the next.
+A lane comes here when its status says so: somebody has emptied a hand, or the round is blocked or cut. The referee
+decides what that means, and sets the lane going again, or scores the round and deals the next.
 """
-
 
 import numpy as np
 
@@ -185,7 +184,7 @@ def _draw_instead_of_going_out(lanes, lane, rules):
 
 @compiled
 def _passes_crank_on(lanes, lane, rules, watch):
-    """Give the turn to the next seat that must answer a crank that is played out; False where it ends (RULES.md R16)."""
+    """Give the turn to the next seat that must answer a crank that is played out; or False (RULES.md R16)."""
     last_to_add = lanes[PLAYER + lane]
     seat = next_seat(lanes, lane, last_to_add, rules)
     while seat != last_to_add and (holds_none(lanes, lane, seat) or loses_turn(lanes, lane, seat, watch)):

@@ -110,7 +110,12 @@ NONE, CARDS, ILLEGAL_PLAY, ILLEGAL_DRAW = (int(breach) for breach in Breach)
 
 
 def new_watch(
-    rules: EncodedRules, bots: EncodedBots, events: int = 0, rounds: int = 0, scripted: bool = False, checks: bool = False
+    rules: EncodedRules,
+    bots: EncodedBots,
+    events: int = 0,
+    rounds: int = 0,
+    scripted: bool = False,
+    checks: bool = False,
 ) -> Watch:
     """Make a watch with room for so many events and snapshots of so many rounds."""
     hangs_on_a_card = rules.pressure > 0 or bots.forget.any() or rules.ability_match > 0 or rules.skips.max() > 1

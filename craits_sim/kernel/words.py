@@ -1,7 +1,7 @@
 """Arithmetic on 64-bit words that vectorizes: selects, bit counts, the k-th card of a set.
 
-The kernel computes in ``uint64`` throughout. Mixed with a signed integer numba would turn to float64, and a signed index
-costs a check for wrap-around, so that every constant is a ``uint64`` as well.
+The kernel computes in ``uint64`` throughout. Mixed with a signed integer numba would turn to float64, and a signed
+index costs a check for wrap-around, so that every constant is a ``uint64`` as well.
 """
 
 from typing import Any

@@ -47,7 +47,7 @@ GAME_BINS = 16_384
 ROUND_BINS = 8_192
 """Lengths beyond the last bin of a histogram are counted in it. The bins are fixed, so that the sums of chunks add."""
 
-QUANTILES = tuple(percent / 100 for percent in range(1, 100))
+QUANTILES = (0.001, 0.005, *(percent / 100 for percent in range(1, 100)), 0.995, 0.999)
 MARKED = (0.5, 0.9, 0.95)
 
 OUTCOMES = {
@@ -192,7 +192,7 @@ class LengthStudy(PointStudy):
             title(axes, f"Turns a {name}", f"{level} {_KINDS[name]} intervals at the marks")
             self._distribution(axes, part[part["estimand"] == f"turns_per_{name}"])
             axes.set_xlabel(f"turns a {name}")
-            axes.set_xlim(0, 1.35 * summary.loc[summary["estimand"] == f"turns_per_{name}", "estimate"].max())
+            axes.set_xlim(0, 1.2 * summary.loc[summary["estimand"] == f"turns_per_{name}", "estimate"].max())
         upper.axes[0].set_ylabel("share that takes no longer, %")
         upper.supxlabel(
             f"Minutes are no measurement, but assume {summary.attrs.get('assumptions', '')}.",
