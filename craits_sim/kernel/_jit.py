@@ -10,24 +10,31 @@ numba is told three things before the first function is compiled, and only here.
 callee. So the cache folder is named by a digest of everything that decides the machine code: the sources of the kernel
 and of the layouts it is compiled against, the versions of numba and llvmlite, the CPU and its features.
 
-*Without a cache* (folder not writable, disk full) the kernel is compiled in memory at each start.
+*Without a cache* (folder not writable, disk full) the kernel is compiled in memory at each start; `CACHE_PROBLEMS`
+says why.
 """
 
 import hashlib
 import os
+import secrets
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import llvmlite
 import llvmlite.binding as llvm
 import numba
 import platformdirs
+from numba.core.caching import FunctionCache
 
 import craits_sim
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+CACHE_PROBLEMS: list[str] = []
+"""Why compiled code is not kept on disk; empty as long as it is."""
 
 
 def _choose_cpu() -> tuple[str, str]:
@@ -53,23 +60,21 @@ def _source_digest(cpu: tuple[str, str]) -> str:
     return digest.hexdigest()[:16]
 
 
-def _writable_folder(folder: Path) -> bool:
-    """Whether ``folder`` exists, or can be made, and takes a file of the size of a compiled kernel."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder) as probe:
-            probe.write(bytes(1 << 20))
-            probe.flush()
-    except OSError:
-        return False
-    return True
+def _note_problem(folder: Path, error: OSError) -> None:
+    CACHE_PROBLEMS.append(f"{folder}: {error.strerror or error}")
 
 
 def _choose_cache(digest: str) -> Path | None:
     """Set numba's cache folder and give it; None where it cannot be written."""
     root = os.environ.get("NUMBA_CACHE_DIR") or platformdirs.user_cache_dir("craits_sim")
     folder = Path(root) / f"kernel-{digest}"
-    if not _writable_folder(folder):
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder) as probe:
+            probe.write(bytes(1 << 20))  # about the size of a compiled kernel
+            probe.flush()
+    except OSError as error:
+        _note_problem(folder, error)
         return None
     numba.config.CACHE_DIR = str(folder)
     return folder
@@ -82,10 +87,38 @@ CACHE_FOLDER = _choose_cache(_source_digest(CPU))
 """Where compiled code is kept, or None if it is compiled anew at each start."""
 
 
+class _Cache(FunctionCache):
+    """numba's cache of one function, but no failure of the disk is one of the program."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        # numba numbers the files of a function. Two processes that compile it at once, for tables of different sizes,
+        # would give their files the same name and later load each other's.
+        self._cache_file._data_name_pattern = f"{self._impl.filename_base}.{{number}}-{secrets.token_hex(4)}.nbc"
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # a damaged file: pickle may raise anything
+            with suppress(OSError):
+                self.flush()
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        if CACHE_PROBLEMS:
+            return
+        try:
+            super().save_overload(sig, data)
+        except OSError as error:
+            _note_problem(Path(self.cache_path).parent, error)
+
+
 def compiled(function: F) -> F:
     """Compile a function of the kernel; it releases Python's global lock while it runs."""
-    decorated: F = numba.njit(function, nogil=True, cache=CACHE_FOLDER is not None, error_model="numpy", _nrt=False)
-    return decorated
+    decorated: Any = numba.njit(function, nogil=True, error_model="numpy", _nrt=False)
+    if CACHE_FOLDER is not None:
+        decorated._cache = _Cache(function)
+    return cast(F, decorated)
 
 
 def inlined(function: F) -> F:

@@ -27,6 +27,7 @@ from craits_sim.kernel.lanes import (
     HANDS,
     LANES,
     MATCHING,
+    NAMED,
     OWED,
     PASSED_OVER,
     PLAYER,
@@ -218,7 +219,9 @@ def look_after(lanes, lane, rules, bots, ledger, watch):
         if skipped > 1:  # the step has counted the first
             second = next_seat(lanes, lane, next_seat(lanes, lane, seat, rules), rules)
             count_skips(lanes, lane, ledger, second, skipped - 1, rules)
-    if count_cards(hand, second_hand) == U1 and bots.forget[seat] != U0 and (status == RUNNING or status == TRUNCATED):
+    goes_on = status == RUNNING or status == TRUNCATED
+    by_bot = lanes[NAMED + lane] == U0  # a move that is written down is announced
+    if count_cards(hand, second_hand) == U1 and goes_on and by_bot and bots.forget[seat] != U0:
         lanes[UNANNOUNCED + lane] = seat + U1
 
 

@@ -1,0 +1,246 @@
+"""Running a design: chunks of games over threads, and the sums of what they came to.
+
+A *chunk* is a range of consecutive game indices. A thread plays it at every design point and reduces the batches to
+sums of whole numbers; these add in any order to the same result, so that neither the number of threads nor the size of
+the chunks shows in it. Only sums are kept: memory does not grow with the number of games.
+
+A run may end early, where a rule that looks at the sums says so. It looks at the games 0 to N - 1 for values of N that
+are fixed beforehand, so that neither threads nor chunks decide where the run ends.
+"""
+
+import platform
+import sys
+import threading
+import time
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import TYPE_CHECKING, NamedTuple
+
+import numba
+import numpy as np
+
+from craits_sim import __version__
+from craits_sim.design import DesignPoint, Experiment
+from craits_sim.kernel import RNG_LAYOUT, simulate_batch
+from craits_sim.kernel.warm import Start, compile_kernel
+from craits_sim.results import Batch, empty_batch
+from craits_sim.sequential import looks
+from craits_sim.studies.base import Sums
+
+if TYPE_CHECKING:
+    from craits_sim.records import Recorder, Rows
+
+CHUNK_SECONDS = 0.3
+"""What a chunk should take: much longer than starting one does, and less than a second, in which Ctrl-C must work."""
+
+CHUNK_GAMES = 16_000
+CHUNKS_BYTES = 100_000_000
+"""The most games of a chunk, and the most memory that the batches of all chunks in play may take."""
+
+FIRST_CHUNK_ROUNDS = 4000
+"""The length of the first chunks, before it is known how long a game takes; rounds of all design points."""
+
+SECONDS_BETWEEN_LOOKS = 0.2
+"""How often the main thread looks for Ctrl-C while it waits, on systems where that does not wake it."""
+
+
+class Chunk(NamedTuple):
+    """What came of a chunk of games."""
+
+    first_game: int
+    games: int
+    seconds: float
+    sums: Sums
+    rows: "Rows | None"
+    """What is recorded of them."""
+
+
+class Stopped(Exception):
+    """Raised in a thread whose chunk nobody waits for any more."""
+
+
+def run(
+    points: Sequence[DesignPoint],
+    tally: Callable[[Sequence[Batch]], Sums],
+    *,
+    games: int,
+    seed: int,
+    threads: int,
+    on_progress: Callable[[int, Sums], None] | None = None,
+    enough: Callable[[int, Sums], bool] | None = None,
+    recorder: "Recorder | None" = None,
+) -> Sums:
+    """Play games 0 to ``games - 1`` at every design point, and sum up what ``tally`` makes of them.
+
+    The result is the same to the last bit for any number of threads.
+
+    Parameters
+    ----------
+    points
+        The design points; all play the same game indices.
+    tally
+        Reduces the batches of a chunk, one a design point, to arrays of int64 that add. It is called in several
+        threads at once.
+    games
+        Games at each design point, 1 or more.
+    seed
+        0 to 2**64 - 1.
+    threads
+        1 or more.
+    on_progress
+        Is called in this thread with the games played so far and their sums: with 0 and none when the kernel is ready,
+        and after each chunk.
+    enough
+        Is called in this thread with each N of `craits_sim.sequential.looks` and the sums of games 0 to N - 1, in order.
+        The first N for which it says yes ends the run with these sums; chunks that were played beyond it do not count.
+    recorder
+        Gets the batches of each chunk, and writes in this thread, in the order of games, those that count.
+
+    Raises
+    ------
+    TypeError
+        If a sum is no int64: others are not exact, or overflow sooner.
+    KeyboardInterrupt
+        On Ctrl-C; the threads have stopped by then.
+    """
+    get_ready(points)
+    if on_progress:
+        on_progress(0, {})
+    size_limit = _largest_chunk(points, threads)
+    seconds_per_game = None
+    submitted = played = 0
+    total: Sums = {}
+    prefix = Prefix(looks(games) if enough else [games], recorder)
+    stop = threading.Event()
+    pending: set[Future[Chunk]] = set()
+    pool = ThreadPoolExecutor(threads)
+    try:
+        while submitted < games or pending:
+            # One chunk more than threads, so that none has to wait for this one.
+            while submitted < games and len(pending) <= threads:
+                left = prefix.look_after(submitted) - submitted
+                size = min(_chunk_size(points, seconds_per_game, left, threads), size_limit)
+                pending.add(pool.submit(_play_chunk, points, tally, seed, submitted, size, stop, recorder))
+                submitted += size
+            finished, pending = wait(pending, SECONDS_BETWEEN_LOOKS, FIRST_COMPLETED)
+            for future in finished:
+                chunk = future.result()
+                total = _added(total, chunk.sums)
+                played += chunk.games
+                seconds_per_game = chunk.seconds / chunk.games
+                if on_progress:
+                    on_progress(played, total)
+                if enough or recorder:
+                    for look, sums in prefix.looks_reached(chunk):
+                        if enough and enough(look, sums):
+                            return sums
+    finally:
+        stop.set()
+        pool.shutdown(cancel_futures=True)
+    return total
+
+
+class Prefix:
+    """The sums of games 0 to N - 1 at each look, from chunks that come in any order and never reach across a look.
+
+    Here chunks come into order; it is also where they are recorded.
+    """
+
+    def __init__(self, looks: Iterable[int], recorder: "Recorder | None" = None) -> None:
+        self._looks = list(looks)
+        self._recorder = recorder
+        self._waiting: dict[int, Chunk] = {}
+        self._games = 0
+        self._sums: Sums = {}
+
+    def look_after(self, games: int) -> int:
+        """Give the first look at more than ``games`` games; there must be one."""
+        return self._looks[bisect_right(self._looks, games)]
+
+    def looks_reached(self, chunk: Chunk) -> Iterator[tuple[int, Sums]]:
+        """Take in a chunk, and give the looks up to which all games are there now, with their sums."""
+        self._waiting[chunk.first_game] = chunk
+        while following := self._waiting.pop(self._games, None):
+            if self._recorder and following.rows is not None:
+                self._recorder.write(following.rows)
+            self._sums = _added(self._sums, following.sums)
+            self._games += following.games
+            if self._games == self._looks[bisect_left(self._looks, self._games)]:
+                yield self._games, self._sums
+
+
+def get_ready(points: Sequence[DesignPoint]) -> Start:
+    """Load the kernel, or compile it and say so on stderr; ``run`` does it first."""
+
+    def announce(line: str) -> None:
+        sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()
+
+    return compile_kernel(((point.rules, point.bots) for point in points), announce)
+
+
+def _play_chunk(
+    points: Sequence[DesignPoint],
+    tally: Callable[[Sequence[Batch]], Sums],
+    seed: int,
+    first_game: int,
+    games: int,
+    stop: threading.Event,
+    recorder: "Recorder | None",
+) -> Chunk:
+    started = time.perf_counter()
+    batches = []
+    for point in points:
+        if stop.is_set():
+            raise Stopped
+        batches.append(simulate_batch(point.rules, point.bots, seed, first_game, games))
+    sums = tally(batches)
+    rows = recorder.rows(first_game, batches) if recorder else None
+    return Chunk(first_game, games, time.perf_counter() - started, sums, rows)
+
+
+def _chunk_size(points: Sequence[DesignPoint], seconds_per_game: float | None, left: int, threads: int) -> int:
+    """Choose how many games the next chunk has: as many as take `CHUNK_SECONDS`, and fewer near the end of a run.
+
+    Threads would else end at different times, each up to a whole chunk after the first.
+    """
+    if seconds_per_game is None:
+        size = FIRST_CHUNK_ROUNDS // sum(len(point.rules.deals) for point in points)
+    else:
+        size = int(CHUNK_SECONDS / seconds_per_game)
+    smallest = 256  # below it, lanes stand idle
+    return min(max(1, min(size, max(left // (2 * threads), smallest))), left)
+
+
+def _largest_chunk(points: Sequence[DesignPoint], threads: int) -> int:
+    """Give how many games a chunk may have for the batches of all threads to fit into `CHUNKS_BYTES`."""
+    shapes = ((len(point.rules.deals), point.rules.players) for point in points)
+    bytes_a_game = sum(array.nbytes for rounds, players in shapes for array in empty_batch(1, rounds, players))
+    return max(1, min(CHUNK_GAMES, CHUNKS_BYTES // (threads * bytes_a_game)))
+
+
+def _added(total: Sums, part: Sums) -> Sums:
+    for key, values in part.items():
+        if values.dtype != np.int64:
+            raise TypeError(f"the sum {key} is of {values.dtype}: allowed is int64")
+    if not total:
+        return part
+    return {key: values + part[key] for key, values in total.items()}
+
+
+def provenance(points: Sequence[DesignPoint], experiment: Experiment) -> dict[str, object]:
+    """Say what the numbers of an experiment come from.
+
+    The same experiment on the same versions gives the same: no date, no machine, nothing of how it was run.
+    """
+    return {
+        "version": __version__,
+        "rng": RNG_LAYOUT,
+        "seed": experiment.seed,
+        "games": experiment.games,
+        "rules": list(dict.fromkeys(point.rules.digest for point in points)),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "numba": numba.__version__,
+    }
