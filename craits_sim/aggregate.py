@@ -4,7 +4,7 @@ A game is the unit: each quantity is a row of whole numbers a game, and the sums
 its products say everything that is printed. Integers add exactly, so the figures do not depend on threads.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import isnan
 from typing import Any
 
@@ -115,6 +115,43 @@ def standard_errors(sums: Mapping[str, Ints]) -> dict[str, Any]:
         },
         "per_round": dict(zip(PER_ROUND, _errors(sums, "per_round", rounds), strict=True)),
     }
+
+
+LABELS = ("position", "seat", "offset", "round")
+"""What the quantities of `rows` are known by."""
+
+
+def rows(means: Mapping[str, Any], errors: Mapping[str, Any]) -> Iterator[dict[str, object]]:
+    """Give the aggregates as a tidy table.
+
+    Parameters
+    ----------
+    means, errors
+        What `describe` and `standard_errors` give.
+
+    Yields
+    ------
+    dict
+        ``estimand``; each of `LABELS`, None where it does not apply; ``estimate``, ``se`` and ``n``, the games.
+    """
+
+    def row(estimand: str, estimate: object, se: object = None, **label: int) -> dict[str, object]:
+        labels = dict.fromkeys(LABELS) | label
+        return {"estimand": estimand, **labels, "estimate": estimate, "se": se, "n": means["games"]}
+
+    tables = {"position": means, "seat": means["by_seat"], "offset": means["by_offset"]}
+    table_errors = {"position": errors, "seat": errors["by_seat"], "offset": errors["by_offset"]}
+    for label, table in tables.items():
+        for estimand in ("win_share", "mean_total", "sd_total", "go_out_share", "mean_points"):
+            if estimand in table:
+                ses = table_errors[label].get(estimand, [None] * len(table[estimand]))
+                for number, (estimate, se) in enumerate(zip(table[estimand], ses, strict=True)):
+                    yield row(estimand, estimate, se, **{label: number})
+    for estimand, estimate in means["per_round"].items():
+        yield row(estimand, estimate, errors["per_round"][estimand])
+    for number, estimate in enumerate(means["turns_by_round"], start=1):
+        yield row("turns", estimate, round=number)
+    yield row("truncated", means["truncated"])
 
 
 def _means(sums: Mapping[str, Ints], name: str, unit: int = 1) -> list[float]:

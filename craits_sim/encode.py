@@ -250,6 +250,6 @@ def _mask(condition: bool) -> np.uint64:
 
 def _by_rank(values: Sequence[int] | Sequence[np.uint64], dtype: type) -> NDArray:
     """Give one value a rank, padded to 16, so that any four bits are a safe index."""
-    table = np.zeros(16, dtype)
+    table: NDArray = np.zeros(16, dtype)
     table[: len(RANKS)] = values
     return table

@@ -3,10 +3,11 @@
 Figures are made without pyplot, so that drawing one leaves nothing behind. matplotlib is imported when first needed.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np
@@ -60,25 +61,41 @@ def facets(
         Draws into a part of the figure a part of the summary; the third argument is the whole summary, which gives all
         design points the same scales (`limits`).
     """
-    import matplotlib
-    from matplotlib.figure import Figure
-
     points = list(parts(summary))
     drawn = points[:MOST_FACETS]
-    caption = str(summary.attrs.get("caption", ""))
-    if len(drawn) < len(points):
-        caption += f" · the first {len(drawn)} of {len(points)} design points"
+    cut = f" · the first {len(drawn)} of {len(points)} design points" * (len(drawn) < len(points))
     heights = [height(part) for _, part in drawn]
-    with matplotlib.rc_context(fname=STYLE):
-        figure = Figure(figsize=(width, sum(heights) + 0.7), layout="constrained")
-        figure.suptitle(title, x=0.012, ha="left")
-        figure.supxlabel(fill(caption, int(16 * width)), x=0.012, ha="left", fontsize=8, color=SOFT)
+    with _page(summary, title, width, sum(heights), cut) as figure:
         cells = figure.subfigures(len(drawn), 1, squeeze=False, height_ratios=heights).flat
         for cell, (label, part) in zip(cells, drawn, strict=True):
             if label:
                 cell.suptitle(label, x=0.02, ha="left", fontsize=11, color=SOFT)
             draw(cell, part, summary)
     return figure
+
+
+def sheet(
+    summary: "pd.DataFrame", title: str, width: float, height: float, draw: Callable[["SubFigure"], None]
+) -> "Figure":
+    """Draw one chart of the whole summary, with a title above and the caption below; width and height are inches."""
+    with _page(summary, title, width, height) as figure:
+        (cell,) = figure.subfigures(1, 1, squeeze=False).flat
+        draw(cell)
+    return figure
+
+
+@contextmanager
+def _page(summary: "pd.DataFrame", title: str, width: float, height: float, note: str = "") -> Iterator["Figure"]:
+    """Lend a figure in the shared style, with its title and caption."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    caption = str(summary.attrs.get("caption", "")) + note
+    with matplotlib.rc_context(fname=STYLE):
+        figure = Figure(figsize=(width, height + 0.7), layout="constrained")
+        figure.suptitle(title, x=0.012, ha="left")
+        figure.supxlabel(fill(caption, int(16 * width)), x=0.012, ha="left", fontsize=8, color=SOFT)
+        yield figure
 
 
 def limits(rows: "pd.DataFrame", *values: float) -> tuple[float, float]:
@@ -124,9 +141,10 @@ def reference(axes: "Axes", value: float, *, vertical: bool) -> None:
     draw(value, color=INK, linewidth=1, linestyle=(0, (4, 3)), zorder=1.5)
 
 
-def margin_band(axes: "Axes", center: float, margin: float) -> None:
-    """Shade the differences that do not matter."""
-    axes.axvspan(center - margin, center + margin, color=BAND, linewidth=0, zorder=0.5)
+def margin_band(axes: "Axes", center: float, margin: float, *, vertical: bool = True) -> None:
+    """Shade the differences that do not matter: a vertical band on a horizontal scale, or the other way round."""
+    draw = axes.axvspan if vertical else axes.axhspan
+    draw(center - margin, center + margin, color=BAND, linewidth=0, zorder=0.5)
 
 
 def dots(axes: "Axes", rows: "pd.DataFrame", names: Sequence[str], *, labels: Sequence[str] = ()) -> None:
@@ -139,37 +157,84 @@ def dots(axes: "Axes", rows: "pd.DataFrame", names: Sequence[str], *, labels: Se
     labels
         The figure to write above each dot.
     """
+    for place, row in enumerate(rows.to_dict("records")):
+        _dot(axes, row, place, seat_style(place), labels[place] if labels else "")
+    _name_places(axes, range(len(names)), names)
+
+
+class Block(NamedTuple):
+    """The dots of one design point in a chart of several."""
+
+    label: str
+    rows: "pd.DataFrame"
+    names: Sequence[str]
+    labels: Sequence[str]
+
+
+def dot_blocks(axes: "Axes", blocks: Sequence[Block], *, headings: bool = True) -> None:
+    """Draw the dot plots of several design points one below the other on one scale, each below its label."""
+    places: list[float] = []
+    names: list[str] = []
+    start = 0.0
+    for block in blocks:
+        if headings:
+            axes.annotate(
+                block.label,
+                (0, start + 0.05),
+                (5, 0),
+                xycoords=("axes fraction", "data"),
+                textcoords="offset points",
+                va="center",
+                fontweight="bold",
+                fontsize=8.5,
+            )
+        axes.axhline(start - 0.55, color="#e6eaee", linewidth=0.8)
+        for number, row in enumerate(block.rows.to_dict("records")):
+            place = start + 1 + number
+            _dot(axes, row, place, seat_style(number), block.labels[number])
+            places.append(place)
+            names.append(block.names[number])
+        start += len(block.rows) + 1.4
+    _name_places(axes, places, names)
+    axes.set_ylim(start - 0.9, -0.6)
+
+
+def _dot(axes: "Axes", row: Mapping[str, Any], place: float, style: Mapping[str, Any], label: str) -> None:
+    """Draw an estimate with its interval, and its figure above it."""
     from matplotlib.patheffects import withStroke
 
-    halo = withStroke(linewidth=2.5, foreground="white")  # a label may stand on a line
-    for place, row in enumerate(rows.to_dict("records")):
-        style = seat_style(place)
-        axes.plot([row["ci_low"], row["ci_high"]], [place, place], color=style["color"], linewidth=2.4, alpha=0.55)
-        axes.plot(row["estimate"], place, marker=style["marker"], color=style["color"], linestyle="none", zorder=3)
-        if labels:
-            axes.annotate(
-                labels[place].replace("-", "\N{MINUS SIGN}"),
-                (row["estimate"], place),
-                (0, 5.5),
-                textcoords="offset points",
-                ha="center",
-                va="bottom",
-                fontsize=8.5,
-                path_effects=[halo],
-            )
-    axes.set_yticks(range(len(names)), names)
+    axes.plot([row["ci_low"], row["ci_high"]], [place, place], color=style["color"], linewidth=2.4, alpha=0.55)
+    axes.plot(row["estimate"], place, marker=style["marker"], color=style["color"], linestyle="none", zorder=3)
+    if label:
+        axes.annotate(
+            label.replace("-", "\N{MINUS SIGN}"),
+            (row["estimate"], place),
+            (0, 5.5),
+            textcoords="offset points",
+            ha="center",
+            va="bottom",
+            fontsize=8.5,
+            path_effects=[withStroke(linewidth=2.5, foreground="white")],  # a label may stand on a line
+        )
+
+
+def _name_places(axes: "Axes", places: Sequence[float], names: Sequence[str]) -> None:
+    """Name the lines of a dot plot, the first on top."""
+    axes.set_yticks(list(places), names)
     axes.set_ylim(len(names) - 0.5, -0.7)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", visible=False)
 
 
 def ribbons(axes: "Axes", lines: Sequence["pd.DataFrame"], names: Sequence[str], ticks: Sequence[object]) -> None:
-    """Draw a line with the ribbon of its intervals for each frame, named at its end. The vertical limits must be set.
+    """Draw a line with the ribbon of its intervals for each frame. The vertical limits must be set.
 
     Parameters
     ----------
     lines
         Each a frame whose rows are the points of a line, in order.
+    names
+        What to write at the end of each line; none where a legend names them.
     ticks
         What to write below each point.
     """
@@ -186,7 +251,18 @@ def ribbons(axes: "Axes", lines: Sequence["pd.DataFrame"], names: Sequence[str],
     axes.set_xticks(range(len(ticks)), [str(tick) for tick in ticks])
     axes.margins(x=1 if single else 0.02)
     axes.grid(axis="x", visible=False)
-    _name_line_ends(axes, ends, names)
+    if names:
+        _name_line_ends(axes, ends, names)
+
+
+def legend(figure: "SubFigure", names: Sequence[str]) -> None:
+    """Put a legend above a figure whose charts have a color, marker and line for each name (`seat_style`)."""
+    from matplotlib.lines import Line2D
+
+    handles = [Line2D([], [], **seat_style(number), label=name) for number, name in enumerate(names)]
+    longest = max(len(name) for name in names)
+    columns = max(1, min(len(names), 130 // (longest + 8)))
+    figure.legend(handles=handles, loc="outside upper left", ncols=columns, handlelength=3)
 
 
 def _name_line_ends(axes: "Axes", ends: Sequence[tuple[float, float]], names: Sequence[str]) -> None:
@@ -223,20 +299,7 @@ def spread(wanted: Sequence[float], gap: float) -> list[float]:
 def rare_shares(axes: "Axes", rows: "pd.DataFrame", names: Sequence[str], labels: Sequence[str]) -> None:
     """Draw shares in percent on a logarithmic scale; an arrow at its upper bound stands for what was never seen."""
     for place, (row, label) in enumerate(zip(rows.to_dict("records"), labels, strict=True)):
-        color = seat_style(0)["color"]
-        seen = row["estimate"] > 0
-        if seen:
-            axes.plot([row["ci_low"], row["ci_high"]], [place, place], color=color, linewidth=2.4, alpha=0.55)
-            axes.plot(row["estimate"], place, marker="o", color=color)
-        else:
-            axes.annotate(
-                "",
-                (row["ci_high"], place),
-                (-24, 0),
-                textcoords="offset points",
-                arrowprops={"arrowstyle": "<-", "color": color, "linewidth": 1.6},
-            )
-            axes.plot(row["ci_high"], place, marker="|", color=color, markersize=9)
+        seen = share_or_bound(axes, row, place, 0)
         # A share near the right end has its figure on the left.
         common = row["ci_high"] > 10
         axes.annotate(
@@ -257,6 +320,25 @@ def rare_shares(axes: "Axes", rows: "pd.DataFrame", names: Sequence[str], labels
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", visible=False)
+
+
+def share_or_bound(axes: "Axes", row: Mapping[str, Any], place: float, number: int) -> bool:
+    """Draw a share with its interval, or an arrow from its upper bound if it was never seen; tell which."""
+    style = seat_style(number)
+    color = style["color"]
+    if row["estimate"] > 0:
+        axes.plot([row["ci_low"], row["ci_high"]], [place, place], color=color, linewidth=2.4, alpha=0.55)
+        axes.plot(row["estimate"], place, marker=style["marker"], color=color)
+        return True
+    axes.annotate(
+        "",
+        (row["ci_high"], place),
+        (-24, 0),
+        textcoords="offset points",
+        arrowprops={"arrowstyle": "<-", "color": color, "linewidth": 1.6},
+    )
+    axes.plot(row["ci_high"], place, marker="|", color=color, markersize=9)
+    return False
 
 
 def second_axis(axes: "Axes", points: "NDArray[np.float64]", label: str) -> None:

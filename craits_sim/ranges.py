@@ -1,5 +1,6 @@
 """The numbers that a command line or an experiment file may give: how they are read and what is allowed."""
 
+import os
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -70,6 +71,9 @@ SEED = Whole(0, 2**64 - 1)
 THREADS = Whole(1, 1024)
 PLAYERS = Whole(2, 10)
 
+POINTS = Whole(1, 1000)
+"""Design points."""
+
 LEVEL = Real(0.5, 1)
 """Above 0.5, because a test of equivalence uses the interval of level ``2 * level - 1``."""
 
@@ -88,3 +92,10 @@ def _decimal(value: object) -> Decimal | None:
     except ArithmeticError:
         return None
     return number if number.is_finite() else None
+
+
+def usable_cpus() -> int:
+    """Count the CPUs that this process may use: as many threads play unless the user says otherwise."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -22,7 +22,7 @@ from jinja2 import Environment, PackageLoader
 from matplotlib.figure import Figure
 
 from craits_sim.bots import BOTS
-from craits_sim.design import DesignError, DesignPoint, Experiment, describe_bots
+from craits_sim.design import DesignError, DesignPoint, Experiment, describe_bots, self_contained, variant_text
 from craits_sim.plots import STYLE
 from craits_sim.rules import FIELDS, differences, load_rules, preset_names
 from craits_sim.stats import digits_from_se, number_text
@@ -174,33 +174,38 @@ def write_report(
         If the report cannot be written; an earlier report is untouched then.
     """
     with replacing(folder) as temporary:
-        repeatable = experiment
+        repeatable = experiment.model_copy(update={"variants": list(map(self_contained, experiment.variants))})
         if experiment.rules not in preset_names():
             classic = load_rules("classic")
             _write(temporary / "rules.toml", load_rules(experiment.rules).to_toml(classic, "classic"))
-            repeatable = experiment.model_copy(update={"rules": "rules.toml"})
+            repeatable = repeatable.model_copy(update={"rules": "rules.toml"})
         chart = _draw(study.plot(summary), temporary)
         summary.to_csv(temporary / "summary.csv", index=False, lineterminator="\n")
         _write(temporary / "experiment.toml", repeatable.to_toml())
         _write(temporary / "provenance.json", json.dumps(provenance, indent=2, ensure_ascii=False) + "\n")
-        environment = Environment(
-            loader=PackageLoader("craits_sim"), autoescape=True, trim_blocks=True, lstrip_blocks=True
-        )
         highlights = study.highlights(summary)
-        page = environment.get_template("report.html.j2").render(
+        page = render(
+            "report.html.j2",
             study=study,
             experiment=experiment,
             conclusion=conclusion,
+            caption=summary.attrs.get("caption", ""),
             chart=chart,
             table=reading_table(highlights),
             all_rows=reading_table(summary) if len(highlights) < len(summary) else None,
-            played=_played(experiment, points),
+            played=_played(experiment, points, summary),
             hints=_hints(summary, experiment, study, points),
             command=command_line(experiment),
             provenance={key: _as_text(value) for key, value in provenance.items()},
             files=sorted(path.name for path in temporary.iterdir()),
         )
         _write(temporary / "index.html", page)
+
+
+def render(template: str, **values: object) -> str:
+    """Fill in one of the templates; texts are escaped."""
+    environment = Environment(loader=PackageLoader("craits_sim"), autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    return environment.get_template(template).render(values)
 
 
 def _write(path: Path, text: str) -> None:
@@ -228,10 +233,15 @@ def command_line(experiment: Experiment) -> str:
     if "bots" not in experiment.vary:
         words += ["--bots", experiment.bots]
     words += ["--games", str(experiment.games), "--seed", str(experiment.seed), "--level", str(experiment.level)]
+    if experiment.precision is not None:
+        words += ["--precision", str(experiment.precision)]
+    words += ["--until-decided"] * experiment.until_decided
     if experiment.margin is not None:
         words += ["--margin", str(experiment.margin)]
     for key, levels in experiment.vary.items():
         words += ["--vary", f"{key}={toml_value(levels)}"]
+    for variant in map(self_contained, experiment.variants):
+        words += ["--variant", variant_text(variant)]
     for key, value in experiment.options.items():
         words += [f"--{key.replace('_', '-')}", str(value)]
     return shlex.join([*words, "--name", experiment.name])
@@ -277,6 +287,8 @@ def reading_table(summary: pd.DataFrame) -> ReadingTable:
     notes = [f"{_words(name)}: {_cell(rows[0], name)}" for name in [*labels, *further] if name in same]
     if "simultaneous" in {row.get("ci_kind") for row in rows}:
         notes.append("the intervals of one kind of estimate at one design point hold together")
+    if "sequence" in {row.get("ci_kind") for row in rows}:
+        notes.append("the intervals are those of a confidence sequence, and those of all seats hold together")
     return ReadingTable(
         columns=tuple(headings[name] for name in shown),
         rows=[tuple(_cell(row, name) for name in shown) for row in rows],
@@ -332,7 +344,9 @@ def _as_text(value: object) -> str:
     return str(value)
 
 
-def _played(experiment: Experiment, points: Sequence[DesignPoint]) -> list[tuple[str, str, list[str]]]:
+def _played(
+    experiment: Experiment, points: Sequence[DesignPoint], summary: pd.DataFrame
+) -> list[tuple[str, str, list[str]]]:
     """Say what was played: for each term of a list, a text and the items under it."""
     rules = points[0].rules
     digest = f" (digest {rules.digest})" if len({point.rules.digest for point in points}) == 1 else ""
@@ -348,13 +362,22 @@ def _played(experiment: Experiment, points: Sequence[DesignPoint]) -> list[tuple
         ("Different from classic", "" if different else "nothing", different),
         ("Players", ", ".join(map(str, sorted({point.rules.players for point in points}))), []),
         ("Bots", " / ".join(bots), [f"{name}: {BOTS[name].description}" for name in kinds]),
-        ("Games", f"{experiment.games:,}" + (" at each design point" if len(points) > 1 else ""), []),
+        ("Games", _games(experiment, points, summary), []),
         ("Seed", str(experiment.seed), []),
     ]
+    if experiment.variants:
+        played.append(("Variants", "", list(map(variant_text, experiment.variants))))
     if experiment.vary:
         levels = [f"{key}: {_as_text(values)}" for key, values in experiment.vary.items()]
         played.append(("Varied", f"{len(points):,} design points, all combinations of", levels))
     return played
+
+
+def _games(experiment: Experiment, points: Sequence[DesignPoint], summary: pd.DataFrame) -> str:
+    """Say how many games were played, and why no more where the run could have gone on."""
+    games = summary.attrs.get("games", experiment.games)
+    text = f"{games:,}" + (" at each design point" if len(points) > 1 else "")
+    return f"{text}, of at most {experiment.games:,}. {summary.attrs.get('stopped', '')}" if experiment.looks else text
 
 
 def _hints(
@@ -365,6 +388,18 @@ def _hints(
         "endless play of the same rules by the same bots would give: of intervals made like this, "
         f"{100 * experiment.level:g}% hold that value."
     )
+    if experiment.precision is not None:
+        yield (
+            f"The games went on until the headline interval was ± {experiment.precision:g} or narrower. That looks at "
+            "the width of the interval and not at where it lies, so that it holds as often as it says."
+        )
+    if experiment.until_decided:
+        yield (
+            "The games went on until the verdict was certain. The intervals and p-values of means and differences are "
+            "those of a confidence sequence (Waudby-Smith and others 2024): they are wider, and hold at all numbers of "
+            "games at once, so that it does no harm to stop when one likes what they say. Exact intervals of rare "
+            "outcomes, and those of quantiles, are made for a fixed number of games, and are a little too sure here."
+        )
     if "ci_kind" in summary and "simultaneous" in set(summary["ci_kind"]):
         yield "Simultaneous intervals are wider: that often, all intervals of a group hold their values at once."
     if "verdict" in summary:

@@ -4,13 +4,16 @@ A *batch* is one chunk of games of one design point. Games are in the order of t
 """
 
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 WIN_UNIT = 2520
 """A whole win; lcm(1, ..., 10), so that a win shared by up to ten players stays an integer (RULES.md R7)."""
+
+CRANK_SIZES = 64
+"""Cranks are told apart by their count up to one less; larger ones, which need far-fetched rules, are put together."""
 
 
 class Ending(IntEnum):
@@ -84,10 +87,22 @@ class Batch(NamedTuple):
     seat_turns: NDArray[np.int32]  # (G, R, S) turns taken, by offset
     skips: NDArray[np.int32]  # (G, R, S) turns lost to an ability, by offset
     forced: NDArray[np.int32]  # (G, R, S) cards drawn because of other seats' cards (abilities and cranks), by offset
+    # Details (`DETAILS`), of zero games where they were not asked for. A crank ends when it is paid, as far as there
+    # are cards to draw, or unpaid: when it comes back to who last added to it, when a last card that is ignored (and
+    # adds nothing to it) leaves it unpaid (RULES.md R16), or when the turn cap ends its round. So each that starts, see
+    # `cranks`, ends once.
+    choices: NDArray[np.int32]  # (G, R) turns in which a seat played and had more than one playable card (copies count)
+    crank_sizes: NDArray[np.int32]  # (G, CRANK_SIZES) cranks that ended with that count, the last entry: or with more
+    largest_crank: NDArray[np.int32]  # (G, R) largest count that a crank ended with, 0 without a crank
+    crank_paid: NDArray[np.int32]  # (G, R, S) cards drawn to pay a crank, by offset; they sum to crank_drawn
 
 
-def empty_batch(games: int, rounds: int, players: int) -> Batch:
-    """Make the zeroed arrays of a batch.
+DETAILS = ("choices", "crank_sizes", "largest_crank", "crank_paid")
+"""The arrays of a batch that are filled on demand only, for counting them takes time."""
+
+
+def empty_batch(games: int, rounds: int, players: int, details: bool = False) -> Batch:
+    """Make the zeroed arrays of a batch; those of `DETAILS` have zero games unless ``details`` asks for them.
 
     Games lie next to each other in memory (Fortran order): games that are played side by side then write into the same
     cache lines, and a sum over games runs through memory in order. With games outermost the kernel is 20 % slower.
@@ -100,11 +115,14 @@ def empty_batch(games: int, rounds: int, players: int) -> Batch:
         "seat_turns": (games, rounds, players),
         "skips": (games, rounds, players),
         "forced": (games, rounds, players),
+        "crank_sizes": (games, CRANK_SIZES),
+        "crank_paid": (games, rounds, players),
     }
     wide = ("totals", "points")
-    return Batch(
-        **{
-            name: np.zeros(shapes.get(name, (games, rounds)), np.int64 if name in wide else np.int32, order="F")
-            for name in Batch._fields
-        }
-    )
+
+    def zeros(name: str) -> NDArray[Any]:
+        counted, *rest = shapes.get(name, (games, rounds))
+        shape = (0 if name in DETAILS and not details else counted, *rest)
+        return np.zeros(shape, np.int64 if name in wide else np.int32, order="F")
+
+    return Batch(**{name: zeros(name) for name in Batch._fields})

@@ -15,9 +15,9 @@ import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from importlib.metadata import version
 from typing import TYPE_CHECKING, NamedTuple
 
-import numba
 import numpy as np
 
 from craits_sim import __version__
@@ -70,6 +70,7 @@ def run(
     on_progress: Callable[[int, Sums], None] | None = None,
     enough: Callable[[int, Sums], bool] | None = None,
     recorder: "Recorder | None" = None,
+    details: bool = False,
 ) -> Sums:
     """Play games 0 to ``games - 1`` at every design point, and sum up what ``tally`` makes of them.
 
@@ -92,10 +93,12 @@ def run(
         Is called in this thread with the games played so far and their sums: with 0 and none when the kernel is ready,
         and after each chunk.
     enough
-        Is called in this thread with each N of `craits_sim.sequential.looks` and the sums of games 0 to N - 1, in order.
-        The first N for which it says yes ends the run with these sums; chunks that were played beyond it do not count.
+        Is called in this thread with each N of `craits_sim.sequential.looks`, in order, and the sums of games 0 to
+        N - 1. The first N for which it says yes ends the run with these sums; what was played beyond it does not count.
     recorder
         Gets the batches of each chunk, and writes in this thread, in the order of games, those that count.
+    details
+        Whether the batches that ``tally`` gets have the arrays of `craits_sim.results.DETAILS`.
 
     Raises
     ------
@@ -104,10 +107,10 @@ def run(
     KeyboardInterrupt
         On Ctrl-C; the threads have stopped by then.
     """
-    get_ready(points)
+    get_ready(points, details)
     if on_progress:
         on_progress(0, {})
-    size_limit = _largest_chunk(points, threads)
+    size_limit = _largest_chunk(points, threads, details)
     seconds_per_game = None
     submitted = played = 0
     total: Sums = {}
@@ -121,7 +124,7 @@ def run(
             while submitted < games and len(pending) <= threads:
                 left = prefix.look_after(submitted) - submitted
                 size = min(_chunk_size(points, seconds_per_game, left, threads), size_limit)
-                pending.add(pool.submit(_play_chunk, points, tally, seed, submitted, size, stop, recorder))
+                pending.add(pool.submit(_play_chunk, points, tally, seed, submitted, size, stop, recorder, details))
                 submitted += size
             finished, pending = wait(pending, SECONDS_BETWEEN_LOOKS, FIRST_COMPLETED)
             for future in finished:
@@ -170,14 +173,14 @@ class Prefix:
                 yield self._games, self._sums
 
 
-def get_ready(points: Sequence[DesignPoint]) -> Start:
+def get_ready(points: Sequence[DesignPoint], details: bool = False) -> Start:
     """Load the kernel, or compile it and say so on stderr; ``run`` does it first."""
 
     def announce(line: str) -> None:
         sys.stderr.write(f"{line}\n")
         sys.stderr.flush()
 
-    return compile_kernel(((point.rules, point.bots) for point in points), announce)
+    return compile_kernel(((point.rules, point.bots) for point in points), announce, details)
 
 
 def _play_chunk(
@@ -188,13 +191,14 @@ def _play_chunk(
     games: int,
     stop: threading.Event,
     recorder: "Recorder | None",
+    details: bool,
 ) -> Chunk:
     started = time.perf_counter()
     batches = []
     for point in points:
         if stop.is_set():
             raise Stopped
-        batches.append(simulate_batch(point.rules, point.bots, seed, first_game, games))
+        batches.append(simulate_batch(point.rules, point.bots, seed, first_game, games, details=details))
     sums = tally(batches)
     rows = recorder.rows(first_game, batches) if recorder else None
     return Chunk(first_game, games, time.perf_counter() - started, sums, rows)
@@ -213,10 +217,11 @@ def _chunk_size(points: Sequence[DesignPoint], seconds_per_game: float | None, l
     return min(max(1, min(size, max(left // (2 * threads), smallest))), left)
 
 
-def _largest_chunk(points: Sequence[DesignPoint], threads: int) -> int:
+def _largest_chunk(points: Sequence[DesignPoint], threads: int, details: bool) -> int:
     """Give how many games a chunk may have for the batches of all threads to fit into `CHUNKS_BYTES`."""
     shapes = ((len(point.rules.deals), point.rules.players) for point in points)
-    bytes_a_game = sum(array.nbytes for rounds, players in shapes for array in empty_batch(1, rounds, players))
+    batches = (empty_batch(1, rounds, players, details) for rounds, players in shapes)
+    bytes_a_game = sum(array.nbytes for batch in batches for array in batch)
     return max(1, min(CHUNK_GAMES, CHUNKS_BYTES // (threads * bytes_a_game)))
 
 
@@ -242,5 +247,5 @@ def provenance(points: Sequence[DesignPoint], experiment: Experiment) -> dict[st
         "rules": list(dict.fromkeys(point.rules.digest for point in points)),
         "python": platform.python_version(),
         "numpy": np.__version__,
-        "numba": numba.__version__,
+        "numba": version("numba"),
     }

@@ -6,7 +6,7 @@ because reading the list of studies must not wait for them.
 """
 
 from enum import StrEnum
-from math import ceil, floor, inf, isfinite, log, log10, nan
+from math import ceil, floor, inf, isfinite, log, log10, nan, sqrt
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -71,6 +71,25 @@ class Moments(NamedTuple):
         """Give the moments of each quantity's difference from the mean of all K."""
         count = len(self.mean)
         return self.combine(np.eye(count) - 1 / count)
+
+
+def ratio_of_means(moments: Moments, numerator: Floats, denominator: Floats) -> tuple[float, float]:
+    """Give the ratio of two weighted sums of means, and its standard error over games (delta method).
+
+    So a share of all cranks, or of all turns, allows for games that have many of them.
+
+    Returns
+    -------
+    tuple
+        NaN twice where the denominator is zero.
+    """
+    parts = moments.combine(np.stack([numerator, denominator]))
+    if parts.mean[1] == 0:
+        return nan, nan
+    ratio = float(parts.mean[0] / parts.mean[1])
+    # What a game has more than the ratio makes of its denominator.
+    excess = parts.combine([[1, -ratio]])
+    return ratio, float(excess.se[0] / parts.mean[1])
 
 
 def mean_interval(mean: ArrayLike, se: ArrayLike, games: int, level: float) -> Interval:
@@ -142,6 +161,28 @@ def clopper_pearson(count: ArrayLike, games: int, level: float) -> Interval:
         np.where(counts == games, one_sided, np.where(counts == 0, 0, low)),
         np.where(counts == 0, 1 - one_sided, np.where(counts == games, 1, high)),
     )
+
+
+def wilson_interval(wins: ArrayLike, games: int, level: float) -> Interval:
+    """Give Wilson's interval of the share of games won, for whole wins; it is good for few games too."""
+    from statsmodels.stats.proportion import proportion_confint
+
+    low, high = proportion_confint(np.asarray(wins), games, alpha=1 - level, method="wilson")
+    return Interval(low, high)
+
+
+def exact_p_value(wins: int, games: int, share: float) -> float:
+    """Give the two-sided exact binomial p-value of the hypothesis that a game is won with probability ``share``."""
+    from scipy.stats import binomtest
+
+    return float(binomtest(wins, games, share).pvalue)
+
+
+def binomial_below_p_value(count: int, games: int, share: float) -> float:
+    """Give the exact one-sided p-value that something happens in less than ``share`` of games: small if it is rarer."""
+    from scipy.stats import binom
+
+    return float(binom.cdf(count, games, min(share, 1)))
 
 
 def zero_event_text(games: int, level: float) -> str:
@@ -228,6 +269,41 @@ def design_effect(games: int, rounds: int, below: int, below_squares: int) -> fl
     return max(clustered / independent, 1e-6)
 
 
+def bootstrap_ratio(
+    histogram: NDArray[np.int64], moments: Moments, level: float, random: np.random.Generator, replicates: int = 1000
+) -> Interval:
+    """Give the percentile interval of a share of clustered things, by a Poisson bootstrap over games.
+
+    A replicate counts each game as often as a Poisson number of mean 1 says, so that the things of a game come
+    together. Games that hold equally many of the things in question are interchangeable: how many of each kind a
+    replicate has is a Poisson number too, with the observed count as its mean. So the histogram is all it takes, and
+    rare things, which few games hold, are resampled exactly. The number of all things follows with the covariance that
+    was observed.
+
+    Parameters
+    ----------
+    histogram
+        Shape (J,): how many games hold j of the things in question; the last bin also holds games with more.
+    moments
+        The means over games of two quantities: the things in question, and all things.
+    """
+    if moments.games < 2:
+        return Interval(np.array(nan), np.array(nan))
+    here, everything = moments.mean * moments.games
+    counts = np.flatnonzero(histogram[1:]) + 1
+    weights = counts.astype(np.float64)
+    if len(counts) and counts[-1] == len(histogram) - 1:  # what the games of the last bin really hold, on average
+        weights[-1] = (here - histogram[counts[:-1]] @ weights[:-1]) / histogram[-1]
+    drawn = random.poisson(histogram[counts], (replicates, len(counts))) @ weights
+    # Of a replicate, every game counts, those without such a thing too: the second moments, not the variances.
+    second = moments.games * (moments.covariance + np.outer(moments.mean, moments.mean))
+    slope = second[0, 1] / second[0, 0] if here else 0.0
+    spread = np.sqrt(np.maximum(second[1, 1] - slope * second[0, 1], 0))
+    total = everything + slope * (drawn - here) + spread * random.standard_normal(replicates)
+    low, high = np.quantile(np.clip(drawn / np.maximum(total, 1), 0, 1), [(1 - level) / 2, (1 + level) / 2])
+    return Interval(low, high)
+
+
 class ChiSquareTest(NamedTuple):
     """A test whose statistic has a chi-square distribution where the hypothesis holds."""
 
@@ -256,6 +332,25 @@ def wald_equal_shares(shares: Moments) -> ChiSquareTest:
     return ChiSquareTest(statistic, int(rank), float(chi2.sf(statistic, rank)) if rank else 1.0)
 
 
+def equal_means(estimates: ArrayLike, se: ArrayLike) -> ChiSquareTest:
+    """Test whether estimates of several design points are equal, by Cochran's Q: their spread against their errors.
+
+    The estimates are taken as independent. Those of design points that play the same deals rise and fall together, if
+    at all, which makes the test cautious: it errs less often than it says.
+    """
+    from scipy.stats import chi2
+
+    values, errors = np.asarray(estimates, np.float64), np.asarray(se, np.float64)
+    df = len(values) - 1
+    if np.ptp(values) == 0 and not np.isnan(errors).any():
+        return ChiSquareTest(0.0, df, 1.0)
+    if np.any(errors == 0):  # known exactly, and not equal
+        return ChiSquareTest(inf, df, 0.0)
+    weights = errors**-2
+    statistic = float(weights @ (values - weights @ values / weights.sum()) ** 2)
+    return ChiSquareTest(statistic, df, float(chi2.sf(statistic, df)))
+
+
 def difference_p_value(estimate: ArrayLike, se: ArrayLike) -> Floats:
     """Give the two-sided normal p-value of no difference from zero; NaN for a zero estimate without spread."""
     from scipy.stats import norm
@@ -272,13 +367,21 @@ def equivalence_p_value(estimate: ArrayLike, se: ArrayLike, margin: float) -> Fl
 
 def holm(p_values: ArrayLike) -> Floats:
     """Adjust p-values by Holm's method, so that the chance of any false finding is bounded; NaN stays NaN."""
+    adjusted = np.array(p_values, np.float64)
+    known = np.flatnonzero(np.isfinite(adjusted))
+    # Not statsmodels' multipletests: it collects garbage at each call, which takes longer than all else in a report.
+    ordered = known[np.argsort(adjusted[known])]
+    steps = adjusted[ordered] * np.arange(len(ordered), 0, -1)
+    adjusted[ordered] = np.minimum(np.maximum.accumulate(steps), 1)
+    return adjusted
+
+
+def benjamini_hochberg(p_values: ArrayLike) -> Floats:
+    """Adjust p-values so that of all findings only the share of the level is false on average; none may be missing."""
     from statsmodels.stats.multitest import multipletests
 
-    adjusted = np.array(p_values, np.float64)
-    known = np.isfinite(adjusted)
-    if known.any():
-        adjusted[known] = multipletests(adjusted[known], method="holm")[1]
-    return adjusted
+    adjusted = np.asarray(p_values, np.float64)
+    return np.asarray(multipletests(adjusted, method="fdr_bh")[1]) if adjusted.size else adjusted
 
 
 class Verdict(StrEnum):
@@ -344,6 +447,50 @@ def games_to_show_equivalence(
     return float(games * np.max(errors_needed * np.asarray(se) / slack) ** 2)
 
 
+class Goal(StrEnum):
+    """What a number of games is planned for; each has a size, in the unit of the quantity."""
+
+    HALF_WIDTH = "half-width"
+    """An interval of that half-width."""
+    DIFFERENCE = "difference"
+    """A two-sided test finds a true difference of that size, with the chance ``power``."""
+    MARGIN = "margin"
+    """TOST shows a true difference of zero to lie within ± that size, with the chance ``power``."""
+
+
+def errors_needed(goal: Goal, level: float, power: float = POWER) -> float:
+    """Give how many standard errors the size of a goal must be worth for the goal to be reached."""
+    from scipy.stats import norm
+
+    two_sided = norm.ppf((1 + level) / 2)
+    if goal is Goal.HALF_WIDTH:
+        return float(two_sided)
+    if goal is Goal.DIFFERENCE:
+        return float(two_sided + norm.ppf(power))
+    return float(norm.ppf(level) + norm.ppf((1 + power) / 2))
+
+
+def games_for(goal: Goal, size: float, sd: float, level: float, power: float = POWER) -> int:
+    """Give the games that reach a goal of the given size, 2 or more.
+
+    Parameters
+    ----------
+    size, sd
+        Above 0, in one unit; ``sd`` is the spread of the quantity in one game.
+    """
+    return max(ceil((errors_needed(goal, level, power) * sd / size) ** 2), 2)
+
+
+def size_reached(goal: Goal, games: int, sd: float, level: float, power: float = POWER) -> float:
+    """Give the smallest size of a goal that ``games`` games reach: the inverse of `games_for`."""
+    return errors_needed(goal, level, power) * sd / sqrt(games)
+
+
+def equal_share_sd(players: int) -> float:
+    """Give the spread of one seat's wins in a game, where each of ``players`` wins equally often and none is shared."""
+    return sqrt(players - 1) / players
+
+
 def round_up(number: float, digits: int = 2) -> int | None:
     """Round up to two digits, like 12,345 to 13,000; None for what is not finite."""
     if not isfinite(number):
@@ -383,7 +530,9 @@ def p_value_text(p_value: float) -> str:
     """Write a p-value, like ``p = 0.032`` or ``p < 0.001``."""
     if not isfinite(p_value):
         return "p unknown"
-    return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.2g}" if p_value < 0.1 else f"p = {p_value:.2f}"
+    if p_value < 0.001:
+        return "p < 0.001"
+    return f"p = {p_value:.1g}" if p_value < 0.01 else f"p = {p_value:.2g}" if p_value < 0.1 else f"p = {p_value:.2f}"
 
 
 def _ratio(numerator: ArrayLike, se: ArrayLike) -> Floats:

@@ -1,11 +1,13 @@
 """A stand-in for the runner: made-up results instead of games, in no time and without compiling anything."""
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import numpy as np
 
 from craits_sim.design import DesignPoint
-from craits_sim.results import WIN_UNIT, Batch, Ending, empty_batch
+from craits_sim.results import CRANK_SIZES, WIN_UNIT, Batch, Ending, empty_batch
+from craits_sim.sequential import looks
 from craits_sim.studies.base import Sums
 
 CHUNK = 1000
@@ -16,7 +18,7 @@ def fake_batch(point: DesignPoint, seed: int, first_game: int, games: int) -> Ba
     rules = point.rules
     players, rounds = rules.players, len(rules.deals)
     random = np.random.default_rng([seed, first_game, int(rules.digest, 16)])
-    batch = empty_batch(games, rounds, players)
+    batch = empty_batch(games, rounds, players, details=True)
     batch.first_dealer[:] = random.integers(0, players, games)
     batch.dealer[:] = (batch.first_dealer[:, None] + np.arange(rounds)) % players
     offset = random.integers(-1, players, (games, rounds))
@@ -34,7 +36,21 @@ def fake_batch(point: DesignPoint, seed: int, first_game: int, games: int) -> Ba
     batch.crank_drawn[:] = random.integers(0, 5, (games, rounds))
     batch.cranks[:] = random.integers(0, 3, (games, rounds))
     batch.reshuffles[:] = random.integers(0, 2, (games, rounds))
+    _make_up_details(batch, random)
     return batch
+
+
+def _make_up_details(batch: Batch, random: np.random.Generator) -> None:
+    """Fill in the arrays that a batch has with ``details``."""
+    games, rounds, players = batch.points.shape
+    for number in range(int(batch.cranks.max())):
+        started = batch.cranks > number
+        size = np.minimum(1 + random.geometric(0.4, (games, rounds)), CRANK_SIZES - 1)
+        np.add.at(batch.crank_sizes, (np.nonzero(started)[0], size[started]), 1)
+        batch.largest_crank[:] = np.maximum(batch.largest_crank, np.where(started, size, 0))
+    paid = random.multinomial(batch.crank_drawn.ravel(), np.full(players, 1 / players))
+    batch.crank_paid[:] = paid.reshape(games, rounds, players)
+    batch.choices[:] = random.binomial(batch.turns, 0.4)
 
 
 def fake_run(
@@ -45,13 +61,18 @@ def fake_run(
     seed: int,
     threads: int,
     on_progress: Callable[[int, Sums], None] | None = None,
+    enough: Callable[[int, Sums], bool] | None = None,
+    recorder: object = None,
+    details: bool = False,
 ) -> Sums:
-    """Take the place of `craits_sim.runner.run`."""
+    """Take the place of `craits_sim.runner.run`; nothing is recorded."""
+    ends = [*looks(games)] if enough else [*range(CHUNK, games, CHUNK), games]
     total: Sums = {}
-    for first_game in range(0, games, CHUNK):
-        count = min(CHUNK, games - first_game)
-        part = tally([fake_batch(point, seed, first_game, count) for point in points])
+    for first_game, end in pairwise([0, *ends]):
+        part = tally([fake_batch(point, seed, first_game, end - first_game) for point in points])
         total = {key: total[key] + values if total else values for key, values in part.items()}
         if on_progress:
-            on_progress(first_game + count, total)
+            on_progress(end, total)
+        if enough and enough(end, total):
+            break
     return total

@@ -32,7 +32,7 @@ from craits_sim.cards import (
     suit_of,
 )
 from craits_sim.kernel.streams import CHOICES, DECK, FIRST_DEALER, advance, open_stream
-from craits_sim.results import WIN_UNIT, Action, Cause, Ending
+from craits_sim.results import CRANK_SIZES, WIN_UNIT, Action, Cause, Ending
 from craits_sim.rules import Ability, Rules, load_rules
 
 Event = tuple[int, int, int, int, int, int, int, int]
@@ -86,9 +86,7 @@ class Chooser(Protocol):
     def choose_starter_suit(self, position: "Round", suits: list[int]) -> int:
         """Choose for the dealer one of the suits that may follow the starter."""
 
-    def choose_play(
-        self, position: "Round", seat: int, playable: list[int], decline: str | None
-    ) -> Play | None:
+    def choose_play(self, position: "Round", seat: int, playable: list[int], decline: str | None) -> Play | None:
         """Choose a playable card, or None to do what the seat may do instead: `decline`, "draw" or "pass"."""
 
     def is_caught(self, position: "Round", seat: int) -> bool:
@@ -110,9 +108,7 @@ class Bots:
         number = self.choices.number()
         return self._choose_suit(position.dealer, suits, position.hands[position.dealer], number)
 
-    def choose_play(
-        self, position: "Round", seat: int, playable: list[int], decline: str | None
-    ) -> Play | None:
+    def choose_play(self, position: "Round", seat: int, playable: list[int], decline: str | None) -> Play | None:
         if not playable:
             return None
         number = self.choices.number()
@@ -184,9 +180,7 @@ class ScriptedMoves:
             return suit_of(position.top)
         return self.bots.choose_starter_suit(position, suits)
 
-    def choose_play(
-        self, position: "Round", seat: int, playable: list[int], decline: str | None
-    ) -> Play | None:
+    def choose_play(self, position: "Round", seat: int, playable: list[int], decline: str | None) -> Play | None:
         self._bot_played = not self.moves
         if not self.moves:
             if self.bots is None:
@@ -209,9 +203,7 @@ class ScriptedMoves:
     @staticmethod
     def _named_suit(name: str, suits: list[int]) -> int:
         if SUITS.index(name) not in suits:
-            raise IllegalMove(
-                f"{name} cannot be named here, but {[SUITS[suit] for suit in suits]} (RULES.md R11)"
-            )
+            raise IllegalMove(f"{name} cannot be named here, but {[SUITS[suit] for suit in suits]} (RULES.md R11)")
         return SUITS.index(name)
 
 
@@ -249,9 +241,7 @@ class Stock:
 def hand_score(rules: Rules, hand: Collection[int]) -> int:
     """Score the cards left in a hand (RULES.md R17, R18)."""
     threes = sum(rank_of(card) == THREE for card in hand)
-    others = sorted(
-        (rules.points[RANKS[rank_of(card)]] for card in hand if rank_of(card) != THREE), reverse=True
-    )
+    others = sorted((rules.points[RANKS[rank_of(card)]] for card in hand if rank_of(card) != THREE), reverse=True)
     uncancelled = sum(others[threes:])
     spare_threes = max(threes - len(others), 0)
     match rules.threes.mode:
@@ -335,6 +325,9 @@ class Round:
         self.seat_turns = none_yet.copy()
         self.skips = none_yet.copy()
         self.forced = none_yet.copy()
+        self.choices = 0
+        self.ended_cranks: list[int] = []
+        self.crank_paid = none_yet.copy()
         self.pressure = none_yet.copy()
         self.points = none_yet.copy()
         self.reshuffles_caused = none_yet.copy() if reshuffles_caused is None else reshuffles_caused
@@ -420,6 +413,7 @@ class Round:
         playable = self.playable(seat)
         play = self.chooser.choose_play(self, seat, playable, None if playable else "draw")
         if play is not None:
+            self.choices += len(playable) > 1
             self.play_card(seat, play)
             return True
         drawn = self.pay_crank(seat)
@@ -448,6 +442,7 @@ class Round:
         if play is None:
             self.to_act = self.neighbor(seat)
         else:
+            self.choices += len(playable) > 1
             self.play_card(seat, play)
         return play is not None or drawn > 0
 
@@ -525,7 +520,7 @@ class Round:
         if stays_in or not is_last or self.crank_on_last_card() != "ignored":
             self.turn_crank(seat, play.card)
         else:
-            self.crank = 0
+            self.end_crank()
         self.record(Action.PLAY, seat, play.card, self.suit)
 
         if not is_last:
@@ -561,7 +556,7 @@ class Round:
         if self.went_out is None:
             self.went_out = seat
         if self.crank_on_last_card() == "ignored":
-            self.crank = 0
+            self.end_crank()
         self.record(Action.GO_OUT, seat)
         self.to_act = self.neighbor(seat)
         if self.crank_on_last_card() == "next_pays":
@@ -633,8 +628,14 @@ class Round:
 
     def pay_crank(self, seat: int) -> int:
         """Draw the count of the crank, which ends it (RULES.md R15), and give the number of cards drawn."""
+        return self.draw(seat, self.end_crank(), Cause.CRANK)
+
+    def end_crank(self) -> int:
+        """End the crank, if there is one, and give its count."""
         count, self.crank = self.crank, 0
-        return self.draw(seat, count, Cause.CRANK)
+        if count:
+            self.ended_cranks.append(count)
+        return count
 
     def draw(self, seat: int, count: int, cause: Cause) -> int:
         """Draw cards until there are none left (RULES.md R12), and give the number of cards drawn."""
@@ -645,6 +646,7 @@ class Round:
             self.hands[seat].append(card)
             self.drawn += 1
             self.crank_drawn += cause == Cause.CRANK
+            self.crank_paid[seat] += cause == Cause.CRANK
             self.forced[seat] += cause in (Cause.ABILITY, Cause.CRANK)
             self.record(Action.DRAW, seat, card, detail=cause)
         return count
@@ -672,8 +674,11 @@ class Round:
     # The end
 
     def score(self) -> None:
-        """Score the hands left (RULES.md R13, R17, R18), then add shuffle pressure (R12)."""
-        self.crank = 0
+        """Score the hands left (RULES.md R13, R17, R18), then add shuffle pressure (R12).
+
+        A crank that is still live, as it came back to who last added to it or the turn cap was reached, ends unpaid.
+        """
+        self.end_crank()
         scores = [hand_score(self.rules, hand) for hand in self.hands]
         if self.ending != Ending.WENT_OUT and self.rules.blocked.score == "lowest_zero":
             lowest = min(scores)
@@ -703,8 +708,8 @@ def other_suit_of_color(suit: int) -> int:
 class NaiveGame:
     """One game: its events, and what `craits_sim.results.Batch` holds for one game, under the same names.
 
-    Lists are by round; `points`, `seat_turns`, `skips` and `forced` hold, for each round, a list by offset
-    from the dealer; `totals` and `wins` are by seat.
+    Lists are by round; `points`, `seat_turns`, `skips`, `forced` and `crank_paid` hold, for each round, a list by
+    offset from the dealer; `totals` and `wins` are by seat, `crank_sizes` by count.
     """
 
     first_dealer: int
@@ -723,6 +728,10 @@ class NaiveGame:
     seat_turns: list[list[int]] = field(default_factory=list)
     skips: list[list[int]] = field(default_factory=list)
     forced: list[list[int]] = field(default_factory=list)
+    choices: list[int] = field(default_factory=list)
+    crank_sizes: list[int] = field(default_factory=lambda: [0] * CRANK_SIZES)
+    largest_crank: list[int] = field(default_factory=list)
+    crank_paid: list[list[int]] = field(default_factory=list)
 
     def add(self, played: Round) -> None:
         """Add a finished round."""
@@ -732,10 +741,13 @@ class NaiveGame:
         self.dealer.append(played.dealer)
         self.went_out.append(-1 if played.went_out is None else played.went_out)
         self.ending.append(int(played.ending))
-        for name in ("turns", "drawn", "crank_drawn", "reshuffles", "cranks"):
+        for name in ("turns", "drawn", "crank_drawn", "reshuffles", "cranks", "choices"):
             getattr(self, name).append(getattr(played, name))
-        for name in ("points", "seat_turns", "skips", "forced"):
+        for name in ("points", "seat_turns", "skips", "forced", "crank_paid"):
             getattr(self, name).append(played.by_offset(getattr(played, name)))
+        self.largest_crank.append(max(played.ended_cranks, default=0))
+        for count in played.ended_cranks:
+            self.crank_sizes[min(count, CRANK_SIZES - 1)] += 1
 
 
 def play_game(rules: Rules, bots: Sequence[BotSpec], seed: int, game: int) -> NaiveGame:
@@ -749,9 +761,7 @@ def play_game(rules: Rules, bots: Sequence[BotSpec], seed: int, game: int) -> Na
         starter = choose_starter(rules, undealt, deck)
         undealt.remove(starter)
         chooser = Bots(bots, Stream(seed, game, index, CHOICES))
-        played = Round(
-            rules, chooser, dealer, hands, starter, Stock(undealt, deck), (), reshuffles_caused, game, index
-        )
+        played = Round(rules, chooser, dealer, hands, starter, Stock(undealt, deck), (), reshuffles_caused, game, index)
         played.play()
         record.add(played)
         dealer = next_dealer(rules, played)

@@ -347,7 +347,8 @@ def test_studies_lists_every_study_with_its_question() -> None:
 
 @pytest.mark.parametrize("name", list(STUDIES))
 def test_every_study_has_a_command_with_its_own_options(fake: None, here: Path, name: str) -> None:
-    result = craits_json(name, "--games", "1k", "--quiet")
+    variant = ["--variant", "double: draw.count=2"] if name in ("compare", "screen") else []
+    result = craits_json(name, *variant, "--games", "1k", "--quiet")
     assert result["experiment"]["options"] == {option.name: option.default for option in STUDIES[name].options}
     text = craits(name, "-h").stdout
     for option in STUDIES[name].options:

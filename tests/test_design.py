@@ -76,7 +76,7 @@ def test_an_impossible_design_point_is_refused() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"vary": {"players": []}}, r"vary.players = \[\]: allowed are .* one or more values"),
+        ({"vary": {"players": []}}, r"vary.players = \[\]: allowed are .* two or more values"),
         ({"vary": {"players": 3}}, r"vary.players = 3"),
         ({"vary": {"players": [2, 3, 2]}}, r"vary.players = \[2, 3, 2\] has the same value twice"),
         ({"vary": {"players": [2]}, "players": 3}, "players is both given and varied"),
@@ -85,7 +85,7 @@ def test_an_impossible_design_point_is_refused() -> None:
             {"vary": {"match": ["suit_or_rank"]}, "set": {"match": "suit_or_color"}},
             "match is both given and varied",
         ),
-        ({"vary": {"turn_cap": list(range(1, 1002))}}, "1,001 design points: allowed are up to 1,000"),
+        ({"vary": {"players": [2]}}, r"vary.players = \[2\] has one level: set players to it"),
         ({"gmaes": 10}, 'gmaes: no such key.*did you mean "games"'),
         ({"games": -5}, "games = -5: allowed are whole numbers from 1 to 10,000,000,000"),
         ({"games": "many"}, 'games = "many": allowed are whole numbers'),
@@ -110,6 +110,14 @@ def test_a_wrong_value_is_named_with_its_key_and_what_is_allowed(values: dict[st
     assert "\n" not in str(error.value)
 
 
+def test_more_design_points_than_allowed_are_not_expanded() -> None:
+    large = experiment(vary={"turn_cap": list(range(1, 1002))})
+    with pytest.raises(DesignError, match="1,001 design points: allowed are up to 1,000"):
+        design_points(large)
+    with pytest.raises(DesignError, match="2 design points: allowed are up to 1 "):
+        design_points(experiment(vary={"players": [2, 3]}), max_points=1)
+
+
 def test_a_missing_study_is_named() -> None:
     with pytest.raises(DesignError, match="study is missing: allowed are the studies"):
         make_experiment({"name": "try"})
@@ -117,7 +125,7 @@ def test_a_missing_study_is_named() -> None:
 
 def test_varied_bots_are_texts() -> None:
     with pytest.raises(DesignError, match=r"vary.bots = 3: allowed are texts"):
-        design_points(experiment(vary={"bots": [3]}))
+        design_points(experiment(vary={"bots": [3, 4]}))
 
 
 def test_an_unknown_factor_is_refused_with_the_nearest_field() -> None:
@@ -174,9 +182,9 @@ def test_a_missing_file_and_a_folder_are_named(tmp_path: Path) -> None:
 
 
 levels = st.one_of(
-    st.lists(st.integers(), min_size=1, max_size=4, unique=True),
-    st.lists(st.text(max_size=8), min_size=1, max_size=4, unique=True),
-    st.lists(st.lists(st.integers(), max_size=3), min_size=1, max_size=3, unique_by=str),
+    st.lists(st.integers(), min_size=2, max_size=4, unique=True),
+    st.lists(st.text(max_size=8), min_size=2, max_size=4, unique=True),
+    st.lists(st.lists(st.integers(), max_size=3), min_size=2, max_size=3, unique_by=str),
 )
 keys = st.text("abcdefg.é\"' _", min_size=1, max_size=8).filter(lambda key: key not in ("players", "bots"))
 

@@ -8,15 +8,15 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "craits_sim"
 
 LAYERS = [
-    {"text", "cards", "ranges"},
+    {"text", "cards", "ranges", "files"},
     {"rules", "bots"},
     {"encode", "results"},
     {"kernel"},
     {"scenario", "trace"},
-    {"design", "stats", "plots"},
-    {"studies", "aggregate"},
+    {"design", "stats", "sequential", "plots"},
+    {"studies", "aggregate", "records"},
     {"runner"},
-    {"report"},
+    {"report", "gallery", "api", "selftest"},
     {"cli"},
 ]
 """The modules of the package, the lowest layer first; a package counts as one module."""
@@ -25,11 +25,13 @@ HOMES = {
     "numba": {"kernel"},
     "llvmlite": {"kernel"},
     "platformdirs": {"kernel"},
-    "scipy": {"stats"},
+    "scipy": {"stats", "selftest"},
     "statsmodels": {"stats"},
     "matplotlib": {"plots", "studies", "report"},  # studies compose panels; the report saves the figure
-    "pandas": {"plots", "studies", "report"},
+    "pandas": {"plots", "studies", "report", "api"},
     "pydantic": {"rules", "scenario", "design"},
+    "pyarrow": {"records"},
+    "PIL": {"gallery"},
     "jinja2": {"report"},
     "click": {"cli"},
     "rich": {"cli"},

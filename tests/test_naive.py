@@ -113,9 +113,7 @@ def test_lowest_hand_scores_zero_in_a_blocked_round() -> None:
 
 
 @pytest.mark.parametrize(("preset", "changes", "bots"), GAMES)
-def test_every_card_is_somewhere_after_every_event(
-    preset: str, changes: dict[str, object], bots: str
-) -> None:
+def test_every_card_is_somewhere_after_every_event(preset: str, changes: dict[str, object], bots: str) -> None:
     """Replay the events with nothing but piles of cards; each card moves from where it is."""
     rules = load_rules(preset, changes)
     game = play(preset, changes, bots)
@@ -163,11 +161,7 @@ def test_figures_are_those_of_the_events(preset: str, changes: dict[str, object]
         assert game.reshuffles[index] == count[Action.RESHUFFLE]
         assert game.points[index] == score_by_seat[dealer:] + score_by_seat[:dealer]
         assert sum(game.seat_turns[index]) == game.turns[index] >= count[Action.PLAY] + count[Action.PASS]
-        assert (
-            (game.ending[index] == Ending.WENT_OUT)
-            == (count[Action.GO_OUT] > 0)
-            == (game.went_out[index] >= 0)
-        )
+        assert (game.ending[index] == Ending.WENT_OUT) == (count[Action.GO_OUT] > 0) == (game.went_out[index] >= 0)
         assert (game.ending[index] == Ending.BLOCKED) == (count[Action.BLOCKED] == 1)
         assert (game.ending[index] == Ending.TRUNCATED) == (count[Action.TRUNCATED] == 1)
     assert sum(game.totals) == sum(map(sum, game.points))
@@ -310,8 +304,6 @@ def test_next_dealer(rule: str, went_out: int | None, points: list[int], dealer:
         ({"partners": True}, [4, 5, 6, 5], 0, [WIN_UNIT // 4] * 4),
     ],
 )
-def test_wins_are_shared(
-    changes: dict[str, object], totals: list[int], last_out: int, wins: list[int]
-) -> None:
+def test_wins_are_shared(changes: dict[str, object], totals: list[int], last_out: int, wins: list[int]) -> None:
     """RULES.md R7."""
     assert share_wins(load_rules("classic", changes), totals, last_out) == wins

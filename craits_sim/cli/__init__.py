@@ -4,6 +4,7 @@ Commands are found by name and imported when they are called, so that ``craits -
 module here imports numba, pandas, matplotlib, scipy or pydantic at its top.
 """
 
+import os
 from importlib import import_module
 from typing import Any
 
@@ -12,10 +13,17 @@ import click
 from craits_sim.cli.options import CONTEXT_SETTINGS, friendly_errors
 from craits_sim.text import nearest
 
+# Each thread of a run sums up its own games. Were products of matrices to start further threads, these would only stand
+# in their way. numpy reads this when it is imported, which is later.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 COMMANDS = {
     "simulate": ("craits_sim.cli.simulate:simulate", "Play games and print what happened on average."),
     "trace": ("craits_sim.cli.trace:trace", "Print one game, or a position you set up, in words."),
-    "run": ("craits_sim.cli.study:run", "Run the study that an experiment file describes."),
+    "run": ("craits_sim.cli.study:run", "Run the studies that experiment files describe."),
+    "plan": ("craits_sim.cli.plan:plan", "Say how many games an answer takes, and how long they run here."),
+    "ci": ("craits_sim.cli.ci:ci", "Say what your own play log shows: WINS of GAMES won by one seat or player."),
+    "report": ("craits_sim.cli.report:report", "Make one page of all reports in a folder."),
     "studies": ("craits_sim.cli.studies:studies", "List the studies and the question each answers."),
     "rules": ("craits_sim.cli.rules:rules", "Show, check and compare rule sets."),
     "bots": ("craits_sim.cli.bots:bots", "List the bots and their parameters."),

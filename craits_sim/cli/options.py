@@ -1,13 +1,25 @@
 """The options that commands share, and how errors reach the user."""
 
-import os
 from collections.abc import Callable, Sequence
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from craits_sim.ranges import GAMES, LEVEL, MARGIN, PLAYERS, SEED, THREADS, NumberError, Real, Whole
+from craits_sim.ranges import (
+    GAMES,
+    LEVEL,
+    MARGIN,
+    PLAYERS,
+    POINTS,
+    SEED,
+    THREADS,
+    NumberError,
+    Real,
+    Whole,
+    usable_cpus,
+)
 
 if TYPE_CHECKING:
     from craits_sim.bots import BotSpec
@@ -74,13 +86,6 @@ class Number(click.ParamType):
             self.fail(str(error), param, ctx)
 
 
-def usable_cpus() -> int:
-    """Count the CPUs that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def combine(*decorators: Callable[[F], F]) -> Callable[[F], F]:
     """Make one decorator of several options; help lists the options in the given order."""
 
@@ -145,14 +150,18 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 quiet_option = click.option("--quiet", "-q", is_flag=True, help="Show no progress.")
 
 
-def games_option(default: int | None) -> Callable[[F], F]:
-    """Make the option ``--games``, with the number of games that is played when it is not given."""
+def games_option(default: int | None, usual: int | None = None) -> Callable[[F], F]:
+    """Make the option ``--games``, with the number of games that is played when it is not given.
+
+    Where ``default`` is None the command has to know that it is not given, and ``usual`` is what help says.
+    """
+    usual = default or usual
     return click.option(
         "--games",
         type=Number(GAMES),
         default=default,
         metavar="N",
-        help="Games to play, like 100000, 100k or 1e6." + (f"  [default: {default:,}]" if default else ""),
+        help="Games to play, like 100000, 100k or 1e6." + (f"  [default: {usual:,}]" if usual else ""),
     )
 
 
@@ -177,8 +186,39 @@ output_options = combine(
 """Passes ``name``, ``output``, ``as_json`` and ``quiet``."""
 
 
+records_options = combine(
+    click.option(
+        "--records",
+        type=click.Path(path_type=Path),
+        metavar="FILE.parquet",
+        help="Also write a row for each game and seat.",
+    ),
+    click.option(
+        "--records-rounds",
+        type=click.Path(path_type=Path),
+        metavar="FILE.parquet",
+        help="Also write a row for each game, round and seat.",
+    ),
+)
+"""Passes ``records`` and ``records_rounds``."""
+
+
+def precision_option(unit: str = "its unit") -> Callable[[F], F]:
+    """Make the option ``--precision``, in the unit of the study's headline."""
+    return click.option(
+        "--precision",
+        type=Number(MARGIN),
+        metavar="H",
+        help=f"Play until the headline interval is ± H or narrower, in {unit}; --games is then the most that is played "
+        "[default: 10,000,000].",
+    )
+
+
 def study_options(margin: float, margin_unit: str) -> Callable[[F], F]:
-    """Make the options of every study: passes ``level``, ``margin``, ``vary`` and those of `output_options`.
+    """Make the options of every study.
+
+    Passes ``level``, ``margin``, ``precision``, ``until_decided``, ``vary``, ``variants``, ``max_points`` and those of
+    `output_options`.
 
     Parameters
     ----------
@@ -200,11 +240,32 @@ def study_options(margin: float, margin_unit: str) -> Callable[[F], F]:
             metavar="M",
             help=f"Largest difference that does not matter to you, in {margin_unit}.  [default: {margin:g}]",
         ),
+        precision_option(margin_unit),
+        click.option(
+            "--until-decided",
+            is_flag=True,
+            help="Play until the verdict against the margin is certain; --games is the most, as for --precision.",
+        ),
         click.option(
             "--vary",
             multiple=True,
             metavar="'KEY=[V1, V2, ...]'",
             help="Try each value of a rule field, of players or of bots. Repeatable: all combinations.",
+        ),
+        click.option(
+            "--variant",
+            "variants",
+            multiple=True,
+            metavar="'NAME: KEY=VALUE; ...'|NAME|FILE.toml",
+            help="Try other rules too: some changed fields under a name, a preset, or a rules file. Repeatable.",
+        ),
+        click.option(
+            "--max-points",
+            type=Number(POINTS),
+            default=POINTS.high,
+            metavar="N",
+            show_default=True,
+            help="Refuse a design of more design points.",
         ),
         output_options,
     )

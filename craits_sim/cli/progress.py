@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -13,6 +14,15 @@ SECONDS_BETWEEN_FIGURES = 0.5
 
 OnProgress = Callable[[int, Mapping[str, Any]], None]
 Headline = Callable[[Mapping[str, Any]], str]
+NextPart = Callable[[str, int, int, Headline | None], OnProgress | None]
+
+
+@dataclass
+class Part:
+    """What is being played: a run, or the present one of a series."""
+
+    label: str
+    headline: Headline | None
 
 
 @contextmanager
@@ -23,19 +33,61 @@ def show_progress(
 
     Yields
     ------
-    A function of (games played so far, sums so far) to call now and then; None where nothing is to be shown.
+    A function of (games played so far, sums so far) to call now and then, with 0 games when the first ones begin;
+    None where nothing is to be shown.
     """
-    if quiet:
-        yield None
-    elif sys.stderr.isatty():
-        with _bar(label, games, headline) as on_progress:
-            yield on_progress
-    else:
-        yield _lines(label, games, headline)
+    with _display(Part(label, headline), games, quiet) as on_progress:
+        yield on_progress
 
 
 @contextmanager
-def _bar(label: str, games: int, headline: Headline | None) -> Iterator[OnProgress]:
+def show_series(games: int, *, quiet: bool = False) -> Iterator[NextPart]:
+    """Show how far a series of runs is, in one display.
+
+    Parameters
+    ----------
+    games
+        The games of all runs, at all their design points.
+
+    Yields
+    ------
+    A function to call before each run, with its label, its games at each design point, the number of design points and
+    its headline; it gives what `show_progress` does.
+    """
+    part = Part("", None)
+    begun = 0
+    with _display(part, games, quiet) as overall:
+
+        def next_part(label: str, games: int, points: int, headline: Headline | None) -> OnProgress | None:
+            nonlocal begun
+            part.label, part.headline = label, headline
+            earlier = begun
+            begun += games * points
+            if overall is None:
+                return None
+
+            def on_progress(played: int, sums: Mapping[str, Any]) -> None:
+                if played or not earlier:  # the clock starts once
+                    overall(earlier + played * points, sums)
+
+            return on_progress
+
+        yield next_part
+
+
+@contextmanager
+def _display(part: Part, games: int, quiet: bool) -> Iterator[OnProgress | None]:
+    if quiet:
+        yield None
+    elif sys.stderr.isatty():
+        with _bar(part, games) as on_progress:
+            yield on_progress
+    else:
+        yield _lines(part, games)
+
+
+@contextmanager
+def _bar(part: Part, games: int) -> Iterator[OnProgress]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -48,34 +100,41 @@ def _bar(label: str, games: int, headline: Headline | None) -> Iterator[OnProgre
         TextColumn("{task.fields[headline]}"),
     )
     started = last_figure = time.monotonic()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(label, total=games, rate="", headline="")
+    # What is printed meanwhile goes above the bar where both are on the terminal, and else where it belongs.
+    both = sys.stdout.isatty()
+    with Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=both) as progress:
+        task = progress.add_task(part.label, total=games, rate="", headline="")
 
         def on_progress(played: int, sums: Mapping[str, Any]) -> None:
-            nonlocal last_figure
+            nonlocal started, last_figure
             now = time.monotonic()
-            progress.update(task, completed=played, rate=_rate(played, now - started))
-            if headline and now - last_figure >= SECONDS_BETWEEN_FIGURES:
+            if played == 0:
+                started = now
+                return
+            progress.update(task, description=part.label, completed=played, rate=_rate(played, now - started))
+            if part.headline and now - last_figure >= SECONDS_BETWEEN_FIGURES:
                 last_figure = now
-                progress.update(task, headline=headline(sums))
+                progress.update(task, headline=part.headline(sums))
 
         yield on_progress
 
 
-def _lines(label: str, games: int, headline: Headline | None) -> OnProgress:
+def _lines(part: Part, games: int) -> OnProgress:
     started = last_line = time.monotonic()
 
     def on_progress(played: int, sums: Mapping[str, Any]) -> None:
-        nonlocal last_line
+        nonlocal started, last_line
         now = time.monotonic()
+        if played == 0:
+            started = last_line = now
         if now - last_line < SECONDS_BETWEEN_LINES or not 0 < played < games:
             return
         last_line = now
         seconds_left = (now - started) * (games - played) / played
         parts = [f"{played:,} of {games:,} games", _rate(played, now - started), f"{seconds_left:.0f} s left"]
-        if headline:
-            parts.append(headline(sums))
-        click.echo(f"{label}: {', '.join(filter(None, parts))}", err=True)
+        if part.headline:
+            parts.append(part.headline(sums))
+        click.echo(f"{part.label}: {', '.join(filter(None, parts))}", err=True)
 
     return on_progress
 

@@ -3,16 +3,18 @@
 import json
 import time
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import click
 
-from craits_sim.cli.options import json_option, load_table, quiet_option, rules_options, run_options
+from craits_sim.cli.options import json_option, load_table, quiet_option, records_options, rules_options, run_options
 
 
 @click.command()
 @rules_options
 @run_options(default_games=100_000)
+@records_options
 @json_option
 @quiet_option
 def simulate(
@@ -23,6 +25,8 @@ def simulate(
     games: int,
     seed: int,
     threads: int,
+    records: Path | None,
+    records_rounds: Path | None,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -33,21 +37,28 @@ def simulate(
       craits simulate
       craits simulate --players 3 --bots greedy,random,random --games 1e6
       craits simulate --set match=suit_or_color --seed 7 --json
+      craits simulate --games 20k --records games.parquet
     """
     from craits_sim import aggregate, runner
     from craits_sim.cli.progress import show_progress
     from craits_sim.design import DesignPoint
+    from craits_sim.records import recording
 
     table, seats = load_table(rules, changes, players, bots)
     started = time.perf_counter()
-    with show_progress("simulate", games, quiet=quiet) as on_progress:
+    points = [DesignPoint({}, table, seats)]
+    with (
+        recording(points, seed, records, records_rounds) as recorder,
+        show_progress("simulate", games, quiet=quiet) as on_progress,
+    ):
         sums = runner.run(
-            [DesignPoint({}, table, seats)],
+            points,
             aggregate.tally,
             games=games,
             seed=seed,
             threads=threads,
             on_progress=on_progress,
+            recorder=recorder,
         )
     result = aggregate.describe(sums, table, seats, seed)
     result["elapsed_s"] = round(time.perf_counter() - started, 3)

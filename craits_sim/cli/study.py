@@ -1,9 +1,10 @@
 """The commands that run a study: one for each registered study, and ``craits run`` for an experiment file."""
 
 import json
+from collections.abc import Mapping
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -13,17 +14,29 @@ from craits_sim.cli.options import (
     combine,
     games_option,
     output_options,
+    precision_option,
+    records_options,
     rules_options,
-    run_options,
+    seed_option,
     study_options,
     threads_option,
 )
 from craits_sim.ranges import SEED, STUDY_OPTION
-from craits_sim.text import nearest
 
 if TYPE_CHECKING:
-    from craits_sim.design import DesignPoint, Experiment
+    import pandas as pd
+
+    from craits_sim.api import Prepared
+    from craits_sim.cli.progress import Headline, OnProgress
     from craits_sim.studies.base import Study
+
+
+class Playing(NamedTuple):
+    """How games are played, which does not show in the results; keyword arguments of `api.play`."""
+
+    threads: int
+    records: Path | None
+    records_rounds: Path | None
 
 
 def study_command(study: "Study") -> click.Command:
@@ -39,148 +52,212 @@ def study_command(study: "Study") -> click.Command:
         )
         for option in study.options
     ]
-    help_text = (
-        f"{study.question}\n\n\b\nExamples:\n  craits {study.name} --games 1e6\n"
-        f"  craits {study.name} --vary 'players=[2, 3, 4, 5]' --name {study.name}-by-players"
-    )
+    if study.takes_readings:
+        own_options.append(
+            click.option(
+                "--readings",
+                is_flag=True,
+                help="Try every other reading of the rule sheet; it is what is tried without --variant and --vary.",
+            )
+        )
+    examples = "\n".join(f"  craits {study.name} {example}" for example in study.examples)
+    help_text = f"{study.question}\n\n\b\nExamples:\n{examples}"
 
     @click.command(study.name, help=help_text, context_settings=CONTEXT_SETTINGS)
     @rules_options
-    @run_options(study.default_games)
+    @games_option(None, study.default_games)
+    @seed_option
+    @threads_option
     @study_options(study.margin, study.margin_unit)
+    @records_options
     @combine(*own_options)
     def command(
         changes: tuple[str, ...],
         vary: tuple[str, ...],
+        variants: tuple[str, ...],
+        max_points: int,
         name: str | None,
         threads: int,
+        records: Path | None,
+        records_rounds: Path | None,
         output: str,
         as_json: bool,
         quiet: bool,
+        readings: bool = False,
         **values: Any,
     ) -> None:
-        from craits_sim.design import make_experiment, parse_vary
+        from craits_sim.api import prepare
+        from craits_sim.design import make_experiment, parse_variant, parse_vary
         from craits_sim.rules import parse_changes
 
         own_values = {option.name: values.pop(option.name) for option in study.options}
+        if values["games"] is None:
+            del values["games"]
+            if values["precision"] is None and not values["until_decided"]:
+                values["games"] = study.default_games
         experiment = make_experiment(
             {
                 "name": name or study.name,
                 "study": study.name,
                 "set": parse_changes(changes),
                 "vary": parse_vary(vary),
+                "variants": list(map(parse_variant, variants)),
                 "options": own_values,
                 **values,
             }
         )
-        _run_study(*_prepare(experiment), threads=threads, output=output, as_json=as_json, quiet=quiet)
+        if readings:
+            experiment = study.with_readings(experiment)
+        _run_study(
+            prepare(experiment, max_points),
+            how=Playing(threads, records, records_rounds),
+            output=output,
+            as_json=as_json,
+            quiet=quiet,
+        )
 
     return command
 
 
 @click.command()
-@click.argument("file", metavar="FILE.toml")
+@click.argument("files", metavar="FILE.toml|FOLDER...", nargs=-1, required=True)
 @games_option(None)
-@click.option("--seed", type=Number(SEED), metavar="S", help="Play other games than the file says.")
+@click.option("--seed", type=Number(SEED), metavar="S", help="Play other games than the files say.")
+@precision_option()
 @threads_option
+@records_options
 @output_options
 def run(
-    file: str,
+    files: tuple[str, ...],
     games: int | None,
     seed: int | None,
+    precision: float | None,
     threads: int,
+    records: Path | None,
+    records_rounds: Path | None,
     name: str | None,
     output: str,
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Run the study that an experiment file describes.
+    """Run the studies that experiment files describe.
+
+    A folder stands for all its files NAME.toml, in the order of their names. All files are checked before the first
+    game is played.
 
     \b
     Examples:
       craits run experiments/seats.toml
+      craits run experiments/ --games 10k --output quick
       craits run reports/seats/experiment.toml --name seats-again
     """
+    from craits_sim.cli.console import stdout
+    from craits_sim.cli.progress import show_series
+    from craits_sim.design import DesignError, experiment_files
+    from craits_sim.sequential import MOST_GAMES
+
+    paths = experiment_files(files)
+    if len(paths) > 1:
+        for option, value in (("name", name), ("records", records), ("records-rounds", records_rounds)):
+            if value:
+                raise DesignError(f"--{option} {value} is for one experiment, but these are {len(paths)}")
+    how = Playing(threads, records, records_rounds)
+    if precision is not None and games is None:
+        games = MOST_GAMES
+    until_decided = None if precision is None else False
+    given = {"games": games, "seed": seed, "precision": precision, "until_decided": until_decided, "name": name}
+    changes = {key: value for key, value in given.items() if value is not None}
+    series = {path: _read(path, changes) for path in paths}
+    _refuse_same_names(series)
+    if len(series) == 1:
+        (prepared,) = series.values()
+        _run_study(prepared, how=how, output=output, as_json=as_json, quiet=quiet)
+        return
+    folders = [_folder(output, prepared) for prepared in series.values()]
+    total = sum(prepared.experiment.games * len(prepared.points) for prepared in series.values())
+    with show_series(total, quiet=quiet) as next_part:
+        for number, (folder, prepared) in enumerate(zip(folders, series.values(), strict=True), start=1):
+            _, experiment, points = prepared
+            label = f"{number} of {len(series)}: {experiment.name}"
+            on_progress = next_part(label, experiment.games, len(points), _headline(prepared))
+            summary = _play(prepared, folder, how, on_progress)
+            if not as_json:
+                stdout().print(f"\n{experiment.name}", style="bold")
+            _print(prepared, summary, folder, as_json=as_json, table=False)
+
+
+def _read(path: Path, changes: Mapping[str, object]) -> "Prepared":
+    """Read an experiment file, with other values for some of its fields, and make it ready to be played."""
+    from craits_sim.api import prepare
     from craits_sim.bots import BotError
     from craits_sim.design import DesignError, load_experiment, make_experiment
     from craits_sim.rules import RulesError
     from craits_sim.studies import StudyError
 
-    given = {"games": games, "seed": seed, "name": name}
-    changes = {key: value for key, value in given.items() if value is not None}
-    experiment = make_experiment({**load_experiment(file).model_dump(), **changes}, source=file)
+    experiment = make_experiment({**load_experiment(path).model_dump(), **changes}, source=str(path))
     try:
-        prepared = _prepare(experiment)
+        return prepare(experiment)
     except (BotError, DesignError, RulesError, StudyError) as error:
-        raise DesignError(f"{file}: {error}") from error
-    _run_study(*prepared, threads=threads, output=output, as_json=as_json, quiet=quiet)
+        raise DesignError(f"{path}: {error}") from error
 
 
-def _prepare(experiment: "Experiment") -> tuple["Study", "Experiment", tuple["DesignPoint", ...]]:
-    """Find the study of an experiment, fill in its margin and options, and expand the design.
+def _refuse_same_names(series: Mapping[Path, "Prepared"]) -> None:
+    from craits_sim.design import DesignError
 
-    The completed experiment says all that its numbers depend on, also when a study's defaults change one day.
-
-    Raises
-    ------
-    BotError, DesignError, RulesError, StudyError
-        If the experiment names something that does not exist or cannot be played.
-    """
-    from craits_sim.design import DesignError, design_points
-    from craits_sim.studies import get_study
-
-    study = get_study(experiment.study)
-    known = [option.name for option in study.options]
-    for key in experiment.options:
-        if key not in known:
-            allowed = f"its options are {', '.join(known)}{nearest(key, known)}" if known else "it has none"
-            raise DesignError(f"options.{key} is no option of the study {study.name}: {allowed}")
-    defaults = {option.name: float(option.default) for option in study.options}
-    completed = experiment.model_copy(
-        update={
-            "margin": study.margin if experiment.margin is None else experiment.margin,
-            "options": {**defaults, **experiment.options},
-        }
-    )
-    return study, completed, design_points(completed)
+    files: dict[str, Path] = {}
+    for path, prepared in series.items():
+        name = prepared.experiment.name
+        if name in files:
+            raise DesignError(f'{path} and {files[name]} are both named "{name}": one report would replace the other')
+        files[name] = path
 
 
-def _run_study(
-    study: "Study",
-    experiment: "Experiment",
-    points: tuple["DesignPoint", ...],
-    *,
-    threads: int,
-    output: str,
-    as_json: bool,
-    quiet: bool,
-) -> None:
-    """Play an experiment, write its report, and print what came out."""
-    from craits_sim import report, runner
-    from craits_sim.cli.console import print_table, stdout
-    from craits_sim.cli.progress import show_progress
-    from craits_sim.design import caption
+def _folder(output: str, prepared: "Prepared") -> Path:
+    """Give the folder of a report, checked before games are played for it."""
+    from craits_sim import report
 
-    folder = Path(output) / experiment.name
+    folder = Path(output) / prepared.experiment.name
     report.check_folder(folder)
+    return folder
 
-    def headline(sums: Any) -> str:
-        estimand, half_width = study.headline(sums, experiment)
+
+def _headline(prepared: "Prepared") -> "Headline":
+    def headline(sums: Mapping[str, Any]) -> str:
+        estimand, half_width = prepared.study.headline(sums, prepared.experiment)
         return f"{estimand} ± {half_width:.2g}" if isfinite(half_width) else ""
 
-    with show_progress(experiment.name, experiment.games, quiet=quiet, headline=headline) as on_progress:
-        sums = runner.run(
-            points,
-            study.tally,
-            games=experiment.games,
-            seed=experiment.seed,
-            threads=threads,
-            on_progress=on_progress,
-        )
-    summary = study.summarise(sums, experiment)
-    summary.attrs["caption"] = caption(experiment, points)
-    conclusion = study.conclude(summary)
-    report.write_report(folder, study, experiment, points, summary, conclusion, runner.provenance(points, experiment))
+    return headline
+
+
+def _run_study(prepared: "Prepared", *, how: Playing, output: str, as_json: bool, quiet: bool) -> None:
+    """Play an experiment, write its report, and print what came out."""
+    from craits_sim.cli.progress import show_progress
+
+    folder, experiment = _folder(output, prepared), prepared.experiment
+    label = experiment.name + ", at most" * experiment.looks
+    with show_progress(label, experiment.games, quiet=quiet, headline=_headline(prepared)) as on_progress:
+        summary = _play(prepared, folder, how, on_progress)
+    _print(prepared, summary, folder, as_json=as_json, table=True)
+
+
+def _play(prepared: "Prepared", folder: Path, how: Playing, on_progress: "OnProgress | None") -> "pd.DataFrame":
+    """Play an experiment and write its report; give the summary."""
+    from craits_sim import api, report, runner
+
+    study, experiment, points = prepared
+    summary = api.play(prepared, on_progress=on_progress, **how._asdict())
+    provenance = runner.provenance(points, experiment) | {"games": summary.attrs["games"]}
+    report.write_report(folder, study, experiment, points, summary, api.conclude(study, summary), provenance)
+    return summary
+
+
+def _print(prepared: "Prepared", summary: "pd.DataFrame", folder: Path, *, as_json: bool, table: bool) -> None:
+    """Print the outcome: as JSON, or the conclusion, the table if wanted, and where the report is."""
+    from craits_sim import api, report
+    from craits_sim.cli.console import print_table, stdout
+
+    study, experiment, _ = prepared
+    conclusion = api.conclude(study, summary)
     if as_json:
         result = {
             "study": study.name,
@@ -189,8 +266,9 @@ def _run_study(
             "conclusion": conclusion,
         }
         click.echo(json.dumps(result, ensure_ascii=False))
-    else:
-        table = report.reading_table(study.highlights(summary))
-        stdout().print(conclusion)
-        print_table(table.columns, table.rows)
-        stdout().print(f"Report: {folder / 'index.html'}", soft_wrap=True)
+        return
+    stdout().print(conclusion)
+    if table:
+        rounded = report.reading_table(study.highlights(summary))
+        print_table(rounded.columns, rounded.rows)
+    stdout().print(f"Report: {folder / 'index.html'}", soft_wrap=True)

@@ -11,6 +11,7 @@
 ``ledger``       what is kept of a lane's game and round besides its table
 ``deal``         the start of a round
 ``score``        what a hand counts
+``details``      the details of a batch, counted on demand
 ``watch``        what hangs on single cards: events, shuffle pressure, announcements, checks
 ``script``       positions set up by a user, moves played as written
 ``referee``      the rare and the intricate between steps; the end of rounds and games

@@ -2,7 +2,8 @@
 
 numba compiles a function anew for each type of its arguments, and the length of a tuple is part of its type. So a size
 that must be known when compiling (how many seats a loop runs over) is passed as the length of a tuple of zeros:
-``len(build.seats)`` is a constant in the machine code.
+``len(build.seats)`` is a constant in the machine code. What a build does not need is left out of it: counting the
+details of a batch (`craits_sim.results.DETAILS`) costs a run nothing that does not ask for them.
 """
 
 from typing import NamedTuple
@@ -21,13 +22,15 @@ class Build(NamedTuple):
     seats: tuple[int, ...]
     decks: tuple[int, ...]
     greedy: tuple[int, ...]  # one zero if any bot is greedy
+    details: tuple[int, ...]  # one zero if the details of a batch are counted
 
 
-def build_for(rules: EncodedRules, bots: EncodedBots) -> Build:
-    """Choose the smallest build that can play these rules and bots."""
+def build_for(rules: EncodedRules, bots: EncodedBots, details: bool = False) -> Build:
+    """Choose the smallest build that can play these rules and bots, and count details where they are asked for."""
     large = rules.players > SMALL_TABLE or rules.decks > np.uint64(1)
     return Build(
         seats=(0,) * (MAX_PLAYERS if large else SMALL_TABLE),
         decks=(0,) * (2 if large else 1),
         greedy=(0,) * int(bots.greedy_seats != 0),
+        details=(0,) * int(details),
     )

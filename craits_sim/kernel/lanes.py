@@ -101,6 +101,11 @@ DEALER = _row()
 
 HANDS = _row(MAX_PLAYERS * MAX_DECKS)  # first decks' cards of seats 0 to 9, then second decks'
 
+# Details of a batch. They come last: a build without them has no use for this memory.
+CHOICE_TURNS = _row()  # turns of this round in which more than one card could be played
+ENDED_CRANKS = _row()  # counts of the cranks that ended since the referee last looked, `ENDED_CRANK` bits each
+PAID_BY_SEAT = _row()  # cards drawn to pay a crank, `seat_field` bits a seat
+
 ROWS = next(_names)
 SECOND_DECK = STRIDE  # from a row of a first deck to that of the second
 SECOND_HANDS = HANDS + np.uint64(MAX_PLAYERS) * STRIDE
@@ -110,6 +115,10 @@ RANDOM_BITS = np.uint64(3)  # where they start in FLAGS
 COUNT_FIELD = np.uint64(16)
 STEPS_BETWEEN = 3
 """Steps from one look of the referee to the next; a lane that waits does so for half of them."""
+
+ENDED_CRANK = np.uint64(32)
+"""Bits for the count of an ended crank: two fit into a word, and no more can end between two looks. A crank starts in
+one step and ends in another, so that of three steps in a row two at most, the first and the last, end one."""
 
 
 def new_lanes() -> np.ndarray:

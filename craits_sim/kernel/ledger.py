@@ -7,7 +7,15 @@ from numpy.typing import NDArray
 
 from craits_sim.encode import MAX_PLAYERS
 from craits_sim.kernel._jit import inlined
-from craits_sim.kernel.lanes import COUNT_FIELD, COUNTS, FORCED_BY_SEAT, LANES, SKIPS_BY_SEAT, TURNS_BY_SEAT
+from craits_sim.kernel.lanes import (
+    COUNT_FIELD,
+    COUNTS,
+    FORCED_BY_SEAT,
+    LANES,
+    PAID_BY_SEAT,
+    SKIPS_BY_SEAT,
+    TURNS_BY_SEAT,
+)
 from craits_sim.kernel.words import U0
 
 # The counts of a round: where each stands in a row of ``Ledger.counts``.
@@ -27,6 +35,7 @@ class Ledger(NamedTuple):
     pressure: NDArray[np.int64]  # (LANES, MAX_PLAYERS) extra points of this round (RULES.md R12)
     shuffles: NDArray[np.int64]  # (LANES, MAX_PLAYERS) reshuffles that each seat has caused in this game
     counts: NDArray[np.int64]  # (LANES, ALL_COUNTS) of this round, without what the lane still counts in small fields
+    crank_paid: NDArray[np.int64]  # (LANES, MAX_PLAYERS) cards drawn to pay a crank in this round, counted likewise
     first_dealer: NDArray[np.uint64]  # (LANES,)
 
 
@@ -38,6 +47,7 @@ def new_ledger() -> Ledger:
         pressure=np.zeros(by_seat, np.int64),
         shuffles=np.zeros(by_seat, np.int64),
         counts=np.zeros((int(LANES), ALL_COUNTS), np.int64),
+        crank_paid=np.zeros(by_seat, np.int64),
         first_dealer=np.zeros(int(LANES), np.uint64),
     )
 
@@ -61,3 +71,9 @@ def collect(lanes, lane, ledger, build):
     lanes[TURNS_BY_SEAT + lane] = U0
     lanes[SKIPS_BY_SEAT + lane] = U0
     lanes[FORCED_BY_SEAT + lane] = U0
+    if len(build.details) > 0:
+        paid = lanes[PAID_BY_SEAT + lane]
+        for seat in range(len(build.seats)):
+            ledger.crank_paid[lane, seat] += np.int64(paid & ones)
+            paid >>= width
+        lanes[PAID_BY_SEAT + lane] = U0

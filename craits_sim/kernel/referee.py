@@ -9,6 +9,7 @@ import numpy as np
 from craits_sim.encode import NEXT_DEALER_CODES
 from craits_sim.kernel._jit import compiled, inlined
 from craits_sim.kernel.deal import act_as_starter, clear_table, deal_round, first_dealer
+from craits_sim.kernel.details import end_crank, write_details
 from craits_sim.kernel.lanes import (
     CRANK,
     DEALER,
@@ -138,17 +139,19 @@ def _note_deal(lanes, lane, rules, watch):
 
 
 @inlined
-def goes_on(lanes, lane, rules, watch):
+def goes_on(lanes, lane, row, rules, build, batch, watch):
     """Decide what a waiting lane that owes no cards does next; whether its round goes on.
 
-    Where it does, the lane runs again; where it does not, the round can be scored.
+    Where it does, the lane runs again; where it does not, the round can be scored. ``row`` is that of the lane's game
+    in the batch.
     """
     if lanes[STATUS + lane] == KEPT_IN:
         if can_draw(lanes, lane, rules):
             _draw_instead_of_going_out(lanes, lane, rules)
             return True
         lanes[PLAYER + lane] = _seat_without_cards(lanes, lane, rules)
-        lanes[CRANK + lane] &= rules.last_cranks
+        if rules.last_cranks == U0:
+            end_crank(lanes, lane, row, batch, build)
         lanes[STATUS + lane] = WENT_OUT
         note(watch, lanes, lane, GO_OUT, lanes[PLAYER + lane], NO_CARD, NO_SUIT, np.int64(0))
     status = lanes[STATUS + lane]
@@ -157,7 +160,7 @@ def goes_on(lanes, lane, rules, watch):
         if rules.next_pays != U0 and lanes[CRANK + lane] != U0:
             lanes[OWED + lane] = (lanes[CRANK + lane] << OWED_NOW) | BY_CRANK
             lanes[DRAWER + lane] = next_seat(lanes, lane, lanes[PLAYER + lane], rules)
-            lanes[CRANK + lane] = U0
+            end_crank(lanes, lane, row, batch, build)
             return True
     if (status == WENT_OUT or status == ANSWERED) and lanes[CRANK + lane] != U0:
         return _passes_crank_on(lanes, lane, rules, watch)
@@ -195,14 +198,16 @@ def _passes_crank_on(lanes, lane, rules, watch):
 
 
 @inlined
-def score_round(lanes, lane, row, ledger, rules, batch, watch):
+def score_round(lanes, lane, row, ledger, rules, build, batch, watch):
     """Score the round into row ``row`` of the batch (RULES.md R13, R17), and give the next dealer (R3)."""
     players, dealer, winner = rules.players, lanes[DEALER + lane], lanes[WINNER + lane]
     round_ = lanes[ROUND + lane]
     somebody_won, blocked = winner != NOBODY, lanes[STATUS + lane] == BLOCKED
     if not somebody_won:
         note(watch, lanes, lane, BLOCKED_END if blocked else CUT, NO_SEAT, NO_CARD, NO_SUIT, np.int64(0))
-    lanes[CRANK + lane] = U0
+    end_crank(lanes, lane, row, batch, build)
+    if len(build.details) > 0:
+        write_details(lanes, lane, row, dealer, ledger, rules, batch)
     counts = ledger.counts[lane]
     batch.dealer[round_, row] = dealer
     batch.went_out[round_, row] = np.int64(winner) if somebody_won else -1

@@ -8,6 +8,7 @@ from craits_sim.bots import BotSpec
 from craits_sim.encode import EncodedBots, EncodedRules, encode
 from craits_sim.kernel._jit import compiled, inlined
 from craits_sim.kernel.build import build_for
+from craits_sim.kernel.details import count_ended_cranks
 from craits_sim.kernel.lanes import GAME, LANES, OWED, ROUND, STATUS, STEPS_BETWEEN, new_lanes
 from craits_sim.kernel.ledger import collect, new_ledger
 from craits_sim.kernel.referee import (
@@ -83,22 +84,24 @@ def play(lanes, ledger, seed, first_game, games, rules, bots, build, batch, watc
                 watch_lane(lanes, lane, rules, bots, ledger, watch)
         if scripted:
             stack_stock(lanes, U0, script)
+        if len(build.details) > 0:
+            count_ended_cranks(lanes, first_game, batch)
         waiting = waiting_lanes(lanes)
         while waiting != U0:
             lane = lowest_card(waiting)
             waiting &= waiting - U1
-            dealer = U0
+            row, dealer = lanes[GAME + lane] - first_game, U0
             if lanes[STATUS + lane] == IDLE:
                 if next_game == end:
                     continue
                 dealer = seat_game(lanes, lane, seed, next_game, ledger, rules)
                 next_game += U1
-            elif goes_on(lanes, lane, rules, watch):
+            elif goes_on(lanes, lane, row, rules, build, batch, watch):
                 continue
             else:
                 collect(lanes, lane, ledger, build)
-                row, round_ = lanes[GAME + lane] - first_game, lanes[ROUND + lane]
-                dealer = score_round(lanes, lane, row, ledger, rules, batch, watch)
+                round_ = lanes[ROUND + lane]
+                dealer = score_round(lanes, lane, row, ledger, rules, build, batch, watch)
                 if round_ < np.uint64(len(watch.snapshots)):
                     take_snapshot(lanes, lane, watch)
                 lanes[ROUND + lane] += U1
@@ -130,7 +133,13 @@ class KernelError(RuntimeError):
 
 
 def simulate_batch(
-    rules: Rules, bots: Sequence[BotSpec], seed: int, first_game: int, games: int, checks: bool = False
+    rules: Rules,
+    bots: Sequence[BotSpec],
+    seed: int,
+    first_game: int,
+    games: int,
+    checks: bool = False,
+    details: bool = False,
 ) -> Batch:
     """Play a batch of games.
 
@@ -148,6 +157,9 @@ def simulate_batch(
         The games are numbers ``first_game`` to ``first_game + games - 1``.
     checks : bool
         Assert after every step that no card is lost and every play legal (about three times slower).
+    details : bool
+        Fill the arrays of `craits_sim.results.DETAILS`, which have zero games otherwise (about a tenth slower, and by a
+        kernel of its own, compiled when first needed).
 
     Returns
     -------
@@ -161,7 +173,7 @@ def simulate_batch(
     """
     encoded_rules, encoded_bots = encode(rules, bots)
     watch = new_watch(encoded_rules, encoded_bots, checks=checks)
-    batch = empty_batch(games, len(rules.deals), rules.players)
+    batch = empty_batch(games, len(rules.deals), rules.players, details)
     run(encoded_rules, encoded_bots, seed, first_game, batch, watch, no_script())
     return batch
 
@@ -175,14 +187,17 @@ def run(
     watch: Watch,
     script: Script,
 ) -> np.ndarray:
-    """Play the games of a batch, or a script, with everything that can be watched; give the lanes as they were left."""
-    lanes, ledger, build = new_lanes(), new_ledger(), build_for(rules, bots)
+    """Play the games of a batch, or a script, with everything that can be watched; give the lanes as they were left.
+
+    Details are counted where the batch has room for them.
+    """
+    lanes, ledger, build = new_lanes(), new_ledger(), build_for(rules, bots, details=len(batch.choices) > 0)
     games = len(batch.first_dealer)
     order = np.zeros(104, np.uint8)
     numbers = np.uint64(seed), np.uint64(first_game), np.uint64(games)
     # Transposed, the arrays lie in the order of their indices for any number of games and rounds. As they are, those of
     # one game or one round would be of another type, for which numba compiles the kernel anew.
-    transposed = Batch(*(array.T for array in batch))
+    transposed = Batch._make(array.T for array in batch)
     play(lanes, ledger, *numbers, rules, bots, build, transposed, watch, script, order)
     breach, game, round_ = (int(number) for number in watch.broken)
     if breach != Breach.NONE:

@@ -1,9 +1,9 @@
 """One step of the game in every lane: one card is drawn, or one card is played.
 
 **How to read this.** 64 games are played in lockstep, each in a lane. A game alone would be written with ``if``: if
-the seat can play it plays, else it draws. Here every lane goes through the same straight line of arithmetic: both outcomes
-are computed and ``select(condition, a, b)`` keeps the right one. That is more work and three times faster, for no branch
-is mispredicted and each instruction serves eight lanes (``craits bench --asm`` shows whether it does).
+the seat can play it plays, else it draws. Here every lane goes through the same straight line of arithmetic: both
+outcomes are computed and ``select(condition, a, b)`` keeps the right one. That is more work and three times faster, for
+no branch is mispredicted and each instruction serves eight lanes (``craits bench --asm`` shows whether it does).
 
 What makes it vectorize, and must stay: no branch, and no call that is not inlined; nothing but uint64; one flat array
 with constant distances between rows (``lanes.py``); rule tables read through ``look_up``.
@@ -23,6 +23,7 @@ from craits_sim.kernel._jit import inlined
 from craits_sim.kernel.lanes import (
     CHOICE_S0,
     CHOICE_S1,
+    CHOICE_TURNS,
     COUNT_FIELD,
     COUNTS,
     CRANK,
@@ -32,6 +33,8 @@ from craits_sim.kernel.lanes import (
     DRAWER,
     DRAWS,
     DUG,
+    ENDED_CRANK,
+    ENDED_CRANKS,
     FLAGS,
     FORCED_BY_SEAT,
     FORWARD,
@@ -43,6 +46,7 @@ from craits_sim.kernel.lanes import (
     NAMED,
     OFFERED,
     OWED,
+    PAID_BY_SEAT,
     PICK,
     PLAYER,
     PLAYS,
@@ -196,8 +200,8 @@ def step(lanes, rules, bots, build):
     rules : EncodedRules
     bots : EncodedBots
     build : Build
-        Seats and decks of the table, and whether any bot is greedy. What a build does not need is a constant zero
-        below and costs nothing.
+        Seats and decks of the table, whether any bot is greedy, and whether details are counted. What a build does not
+        need is a constant zero below and costs nothing.
     """
     for lane in range(LANES):
         choose_source(lanes, lane, rules, bots, build)
@@ -276,6 +280,9 @@ def choose_source(lanes, lane, rules, bots, build):
     if two_decks:
         write(lanes, STOCK + SECOND_DECK + lane, second_stock)
         write(lanes, DISCARDS + SECOND_DECK + lane, second_discards)
+    if len(build.details) > 0:
+        several = popcount(hand & follow) + popcount(second_hand & follow) > U1
+        write(lanes, CHOICE_TURNS + lane, read(lanes, CHOICE_TURNS + lane) + bit(plays & several))
 
 
 @inlined
@@ -417,3 +424,8 @@ def take_effect(lanes, lane, rules, bots, build):
     write(lanes, FORCED_BY_SEAT + lane, read(lanes, FORCED_BY_SEAT + lane) + select(forced, unit, U0))
     skips = select(acts_fully & (card & rules.skipping != U0), U1 << (neighbor * seat_field), U0)
     write(lanes, SKIPS_BY_SEAT + lane, read(lanes, SKIPS_BY_SEAT + lane) + skips)
+    if len(build.details) > 0:
+        write(lanes, PAID_BY_SEAT + lane, read(lanes, PAID_BY_SEAT + lane) + select(pays, unit, U0))
+        ended = in_crank & (yields | (goes_out & (rules.last_cranks == U0)))
+        ended_cranks = read(lanes, ENDED_CRANKS + lane)
+        write(lanes, ENDED_CRANKS + lane, select(ended, (ended_cranks << ENDED_CRANK) | crank, ended_cranks))

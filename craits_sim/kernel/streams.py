@@ -2,8 +2,8 @@
 
 A stream starts from one block of Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011, "Parallel random numbers: as easy
 as 1, 2, 3") whose key is the seed and whose counter is (game, round, purpose), and runs on as xoroshiro128++ (Blackman,
-Vigna 2021, "Scrambled linear pseudorandom number generators"). Variant, bots, threads and chunks are not in the counter:
-any game can be played again alone, and two variants meet the same deals (common random numbers).
+Vigna 2021, "Scrambled linear pseudorandom number generators"). Variant, bots, threads and chunks are not in the
+counter: any game can be played again alone, and two variants meet the same deals (common random numbers).
 
 All functions take and give uint64; called from Python they need ``np.uint64`` arguments, for numba would take a plain
 integer for a signed one.

@@ -35,7 +35,9 @@ class _FirstCompilation(event.Listener):
         pass
 
 
-def compile_kernel(tables: Iterable[tuple[Rules, Sequence[BotSpec]]], announce: Callable[[str], None]) -> Start:
+def compile_kernel(
+    tables: Iterable[tuple[Rules, Sequence[BotSpec]]], announce: Callable[[str], None], details: bool = False
+) -> Start:
     """Load or compile what the given tables need, by playing a game of each.
 
     Parameters
@@ -44,6 +46,8 @@ def compile_kernel(tables: Iterable[tuple[Rules, Sequence[BotSpec]]], announce: 
     announce : callable
         Is given a line of text when compiling begins, which takes some ten seconds, and one if the compiled code
         cannot be kept for the next start. Where it was kept, nothing is announced.
+    details : bool
+        As for `simulate_batch`.
     """
 
     def announce_beginning() -> None:
@@ -54,7 +58,7 @@ def compile_kernel(tables: Iterable[tuple[Rules, Sequence[BotSpec]]], announce: 
     compilation = _FirstCompilation(announce_beginning)
     with event.install_listener("numba:compile", compilation):
         for rules, bots in tables:
-            simulate_batch(rules, bots, seed=0, first_game=0, games=1)
+            simulate_batch(rules, bots, seed=0, first_game=0, games=1, details=details)
     if compilation.seen and CACHE_PROBLEMS:
         announce(f"The compiled simulator cannot be kept for the next start: {CACHE_PROBLEMS[0]}")
     return Start(time.perf_counter() - started, not compilation.seen)

@@ -4,12 +4,29 @@ A new question is a file here with a subclass of `Study`, and one line in `STUDI
 """
 
 from craits_sim.studies.base import Study
+from craits_sim.studies.compare import CompareStudy
+from craits_sim.studies.crank import CrankStudy
 from craits_sim.studies.dealer import DealerStudy
 from craits_sim.studies.length import LengthStudy
+from craits_sim.studies.players import PlayersStudy
+from craits_sim.studies.screen import ScreenStudy
 from craits_sim.studies.seats import SeatsStudy
+from craits_sim.studies.stalemate import StalemateStudy
 from craits_sim.text import nearest
 
-STUDIES: dict[str, Study] = {study.name: study for study in (SeatsStudy(), DealerStudy(), LengthStudy())}
+STUDIES: dict[str, Study] = {
+    study.name: study
+    for study in (
+        SeatsStudy(),
+        DealerStudy(),
+        LengthStudy(),
+        CompareStudy(),
+        ScreenStudy(),
+        PlayersStudy(),
+        StalemateStudy(),
+        CrankStudy(),
+    )
+}
 
 
 class StudyError(ValueError):

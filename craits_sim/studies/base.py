@@ -6,7 +6,8 @@ result does not depend on chunks or threads; everything with a fraction or an in
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from math import sqrt
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -14,17 +15,40 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craits_sim.results import Batch
-from craits_sim.stats import Interval, Moments, Verdict, clopper_pearson, interval_text, mean_interval, number_text
+from craits_sim.stats import (
+    Interval,
+    Moments,
+    Verdict,
+    clopper_pearson,
+    counted,
+    equivalence_p_value,
+    games_to_detect,
+    games_to_show_equivalence,
+    interval_text,
+    mean_interval,
+    number_text,
+    round_up,
+    simultaneous_level,
+    verdict,
+    wald_equal_shares,
+)
+from craits_sim.studies.stopping import in_sequence
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure, SubFigure
 
     from craits_sim.design import DesignPoint, Experiment
+    from craits_sim.rules import Rules
+    from craits_sim.studies.factors import Answer
 
 Ints = NDArray[np.int64]
 Sums = dict[str, Ints]
-Row = dict[str, object]
+Row = dict[str, Any]
+Points = Sequence[tuple[str, "pd.DataFrame"]]
+"""The design points of a summary, each with its label."""
+
+MOST_SIDE_BY_SIDE = 6
 
 _FLOAT32_EXACT = 2**24
 _FLOAT64_EXACT = 2**53
@@ -36,6 +60,7 @@ COLUMNS = {
     "offset": "Int64",
     "round": "Int64",
     "deal_size": "Int64",
+    "size": "Int64",
     "quantile": "float64",
     "unit": "str",
     "estimate": "float64",
@@ -76,6 +101,39 @@ class Study(ABC):
     margin_unit: ClassVar[str]
     options: ClassVar[tuple[Option, ...]] = ()
     default_games: ClassVar[int]
+    examples: ClassVar[tuple[str, ...]] = ("--games 1e6", "--vary 'players=[2, 3, 4, 5]' --name by-players")
+    """Options of its command, for the help."""
+    takes_readings: ClassVar[bool] = False
+    """Whether its command has the option ``--readings``."""
+    details: ClassVar[bool] = False
+    """Whether the study needs the details of a batch: choices, the sizes of cranks, and who pays them."""
+
+    def design(self, experiment: "Experiment", max_points: int) -> "tuple[DesignPoint, ...]":
+        """Expand the design of an experiment; most studies take every combination of the levels.
+
+        Raises
+        ------
+        DesignError
+            If the study cannot answer its question with it, or it has more than ``max_points`` design points.
+        """
+        from craits_sim.design import design_points
+
+        return design_points(experiment, max_points)
+
+    def completed(self, experiment: "Experiment") -> "Experiment":
+        """Add what the study plays when the user names nothing; most studies add nothing."""
+        return experiment
+
+    def with_readings(self, experiment: "Experiment") -> "Experiment":
+        """Add what ``--readings`` stands for to the variants of an experiment."""
+        raise NotImplementedError
+
+    decidable: ClassVar[bool] = False
+    """Whether a run can go on until the verdict is certain: the study has `differences`."""
+
+    def differences(self, sums: Mapping[str, Ints]) -> tuple[Moments, ...]:
+        """Give, for each verdict, the differences from zero that it judges together, in the unit of the margin."""
+        raise NotImplementedError(f"{self.name} states no verdict that a run could wait for")
 
     @abstractmethod
     def tally(self, batches: Sequence[Batch]) -> Sums:
@@ -118,7 +176,7 @@ class Study(ABC):
 
 
 class PointStudy(Study):
-    """A study that looks at each design point by itself; its subclasses say how for one point."""
+    """A study that tallies each design point by itself, and whose table has the rows of one after the other's."""
 
     @abstractmethod
     def tally_point(self, batch: Batch) -> Sums:
@@ -132,21 +190,26 @@ class PointStudy(Study):
     def half_width(self, sums: Mapping[str, Ints], level: float) -> float:
         """Give the widest half-width of the headline estimand at one design point."""
 
-    @abstractmethod
-    def height(self, part: "pd.DataFrame") -> float:
-        """Give the height of the chart of one design point, in inches."""
-
-    @abstractmethod
-    def draw(self, figure: "SubFigure", part: "pd.DataFrame", summary: "pd.DataFrame") -> None:
-        """Draw the chart of one design point, on the scales of the whole summary."""
-
-    @abstractmethod
-    def sentence(self, part: "pd.DataFrame") -> str:
-        """Conclude for one design point."""
-
     headline_name: ClassVar[str]
-    width: ClassVar[float] = 10.0
-    """Width of the chart in inches."""
+
+    def default_vary(self, rules: "Rules") -> dict[str, list[Any]]:
+        """Give the factors that are varied when the user names none, and their levels; most studies have none."""
+        return {}
+
+    def completed(self, experiment: "Experiment") -> "Experiment":
+        """Vary what the study varies by itself when the user varies nothing; what is given stays as it is."""
+        from craits_sim.design import design_points
+
+        if experiment.vary or experiment.variants:
+            return experiment
+        (point,) = design_points(experiment)
+        given = {*experiment.set, *(["players"] if experiment.players else [])}
+        vary = {
+            key: levels
+            for key, levels in self.default_vary(point.rules).items()
+            if key not in given and len(levels) > 1
+        }
+        return experiment.model_copy(update={"vary": vary})
 
     def tally(self, batches: Sequence[Batch]) -> Sums:
         return {
@@ -164,31 +227,112 @@ class PointStudy(Study):
         table = [
             {**point.factors, **row}
             for index, point in enumerate(points)
-            for row in self.rows(point_sums(sums, index), point, experiment)
+            for row in self._rows_as_played(point_sums(sums, index), point, experiment)
         ]
         factors = list(points[0].factors)
         used = {name for row in table for name in row}
         summary = pd.DataFrame(table, columns=[*factors, *(name for name in COLUMNS if name in used)])
         summary = summary.astype({name: kind for name, kind in COLUMNS.items() if name in used and kind != "str"})
         summary.attrs["caption"] = caption(experiment, points)
+        summary.attrs["margin"] = self.margin if experiment.margin is None else experiment.margin
         return summary
 
-    def plot(self, summary: "pd.DataFrame") -> "Figure":
-        from craits_sim.plots import facets
+    def _rows_as_played(
+        self, sums: Mapping[str, Ints], point: "DesignPoint", experiment: "Experiment"
+    ) -> Iterable[Row]:
+        rows = self.rows(sums, point, experiment)
+        if not experiment.until_decided:
+            return rows
+        margin = self.margin if experiment.margin is None else experiment.margin
+        return in_sequence([*rows], self.point_differences(sums), margin, experiment.level)
 
+    def point_differences(self, sums: Mapping[str, Ints]) -> Moments:
+        """Give the `differences` of the one verdict on a design point."""
+        raise NotImplementedError(f"{self.name} states no verdict that a run could wait for")
+
+    def differences(self, sums: Mapping[str, Ints]) -> tuple[Moments, ...]:
+        return tuple(self.point_differences(part) for part in _by_point(sums))
+
+    def headline(self, sums: Mapping[str, Ints], experiment: "Experiment") -> tuple[str, float]:
+        return self.headline_name, max(self.half_width(part, experiment.level) for part in _by_point(sums))
+
+
+class SideBySideStudy(PointStudy):
+    """A study with a chart for one design point, and another that sets several side by side.
+
+    More than `MOST_SIDE_BY_SIDE` design points have a chart each instead, one below the other.
+    """
+
+    width: ClassVar[float] = 10.0
+    """Width of the chart in inches."""
+
+    @abstractmethod
+    def height(self, part: "pd.DataFrame") -> float:
+        """Give the height of the chart of one design point, in inches."""
+
+    @abstractmethod
+    def draw(self, figure: "SubFigure", part: "pd.DataFrame", summary: "pd.DataFrame") -> None:
+        """Draw the chart of one design point, on the scales of the whole summary."""
+
+    @abstractmethod
+    def height_side_by_side(self, points: "Points") -> float:
+        """Give the height of the chart of several design points, in inches."""
+
+    @abstractmethod
+    def draw_side_by_side(self, figure: "SubFigure", points: "Points") -> None:
+        """Draw the chart of several design points."""
+
+    @abstractmethod
+    def sentence(self, part: "pd.DataFrame") -> str:
+        """Conclude for the only design point."""
+
+    @abstractmethod
+    def short_sentence(self, part: "pd.DataFrame") -> str:
+        """Say what came out at one of several design points, and nothing that is the same at all of them."""
+
+    @abstractmethod
+    def answers(self, part: "pd.DataFrame") -> "list[Answer]":
+        """Give what the study asks for at one design point, so that it can be compared between design points."""
+
+    def plot(self, summary: "pd.DataFrame") -> "Figure":
+        from craits_sim.plots import facets, parts, sheet
+
+        points = list(parts(summary))
+        if 1 < len(points) <= MOST_SIDE_BY_SIDE:
+            height = self.height_side_by_side(points)
+            return sheet(summary, self.question, self.width, height, lambda cell: self.draw_side_by_side(cell, points))
         return facets(summary, self.question, self.width, self.height, self.draw)
 
     def conclude(self, summary: "pd.DataFrame") -> str:
         from craits_sim.plots import parts
+        from craits_sim.studies.factors import dependence
 
+        points = list(parts(summary))
+        if len(points) == 1:
+            return self.sentence(summary)
         return "\n".join(
-            f"{label}: {self.sentence(part)}" if label else self.sentence(part) for label, part in parts(summary)
+            [
+                *(f"{label}: {self.short_sentence(part)}" for label, part in points),
+                *dependence(summary, [self.answers(part) for _, part in points]),
+                f"{counted(points[0][1]['n'].iloc[0].item(), 'game')} at each design point.",
+            ]
         )
 
-    def headline(self, sums: Mapping[str, Ints], experiment: "Experiment") -> tuple[str, float]:
-        indices = {key.partition(".")[0] for key in sums}
-        widths = [self.half_width(point_sums(sums, int(index)), experiment.level) for index in indices]
-        return self.headline_name, max(widths)
+
+def _by_point(sums: Mapping[str, Ints]) -> list[Sums]:
+    count = 1 + max(int(key.partition(".")[0]) for key in sums)
+    return [point_sums(sums, index) for index in range(count)]
+
+
+def table_sizes(rules: "Rules") -> list[int]:
+    """Give the numbers of players to compare: 2 to 5, or to 10 with two decks, as far as rules and cards allow."""
+    from craits_sim.rules import RulesError
+
+    sizes = []
+    for size in range(2, 6 if rules.decks == 1 else 11):
+        with suppress(RulesError):
+            sizes.append(rules.with_changes({"players": size}).players)
+    return sizes
 
 
 def point_sums(sums: Mapping[str, Ints], index: int) -> Sums:
@@ -290,6 +434,42 @@ def mean_rows(estimand: str, unit: str, means: Moments, level: float, **columns:
     return rows_of(estimand, unit, means, mean_interval(means.mean, means.se, means.games, level), level, **columns)
 
 
+def largest_row(estimand: str, unit: str, means: Moments, margin: float, level: float, column: str = "position") -> Row:
+    """Judge whether K means are equal: the row of the one that is farthest from the mean of all.
+
+    The p-value is that of one Wald test of all of them, equivalence is shown only where all lie within the margin, and
+    the interval is one of K simultaneous ones.
+
+    Parameters
+    ----------
+    column
+        What the means are by: ``position``, or ``offset``.
+    """
+    deviations, games = means.deviations(), means.games
+    test = wald_equal_shares(means)
+    p_equivalence = float(np.max(equivalence_p_value(deviations.mean, deviations.se, margin)))
+    needed = min(
+        games_to_detect(test.statistic, test.df, games, level),
+        games_to_show_equivalence(deviations.mean, deviations.se, games, margin, level),
+    )
+    decision = verdict(test.p_value, p_equivalence, level)
+    interval = mean_interval(deviations.mean, deviations.se, games, simultaneous_level(level, len(deviations.mean)))
+    farthest = int(np.argmax(np.abs(deviations.mean)))
+    rows = list(rows_of(estimand, unit, deviations, interval, level, "simultaneous"))
+    return {
+        **rows[farthest],
+        column: farthest,
+        "reference": 0.0,
+        "margin": margin,
+        "statistic": test.statistic,
+        "df": test.df,
+        "p_value": test.p_value,
+        "p_adjusted": test.p_value,  # one test of all
+        "verdict": str(decision),
+        "games_needed": round_up(needed) if decision == Verdict.INCONCLUSIVE else None,
+    }
+
+
 def count_row(estimand: str, count: int, games: int, level: float) -> Row:
     """Give the row of the share of games in which something happened, with its exact interval."""
     share = count / games
@@ -344,6 +524,12 @@ def verdict_text(row: Mapping[str, Any], unit: str, noun: str) -> str:
     needed = row["games_needed"]
     games = "more games" if needed is None or needed != needed else f"about {int(needed):,} games"
     return f"inconclusive against {margin} ({games} would decide it)"
+
+
+def listed(words: Sequence[str]) -> str:
+    """Write a list, like ``2, 3 and 4``."""
+    *most, last = words
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def level_text(level: float) -> str:

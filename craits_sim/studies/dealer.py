@@ -20,14 +20,16 @@ from craits_sim.stats import (
     games_to_show_equivalence,
     holm,
     mean_interval,
+    number_text,
     round_up,
     share_interval,
     verdict,
 )
 from craits_sim.studies.base import (
     Ints,
-    PointStudy,
+    Points,
     Row,
+    SideBySideStudy,
     Sums,
     cross_sums,
     level_text,
@@ -39,6 +41,7 @@ from craits_sim.studies.base import (
     verdict_text,
     with_interval,
 )
+from craits_sim.studies.factors import Answer
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,7 +68,7 @@ MECHANISMS = (
 )
 
 
-class DealerStudy(PointStudy):
+class DealerStudy(SideBySideStudy):
     """Points a round and share of going out by offset from the dealer, against the number of cards dealt."""
 
     name = "dealer"
@@ -74,6 +77,7 @@ class DealerStudy(PointStudy):
     margin_unit = "points a round"
     default_games = 200_000
     headline_name = "edge of the dealer, points a round"
+    decidable = True
 
     def tally_point(self, batch: Batch) -> Sums:
         games, rounds, players = batch.points.shape
@@ -135,12 +139,15 @@ class DealerStudy(PointStudy):
         yield from _share_rows("go_out_share_by_round", went_out, level, **cells)
 
     def half_width(self, sums: Mapping[str, Ints], level: float) -> float:
+        dealer = self.point_differences(sums)
+        low, high = mean_interval(dealer.mean, dealer.se, dealer.games, level)
+        return float(high[0] - low[0]) / 2
+
+    def point_differences(self, sums: Mapping[str, Ints]) -> Moments:
         points = moments(sums, "points")
         players = len(sums["turns"])
         rounds = len(points.mean) // players
-        dealer = points.combine([np.tile(np.eye(players)[0] - 1 / players, rounds) / rounds])
-        low, high = mean_interval(dealer.mean, dealer.se, dealer.games, level)
-        return float(high[0] - low[0]) / 2
+        return points.combine([np.tile(np.eye(players)[0] - 1 / players, rounds) / rounds])
 
     def highlights(self, summary: "pd.DataFrame") -> "pd.DataFrame":
         return summary[summary["round"].isna()]
@@ -212,6 +219,77 @@ class DealerStudy(PointStudy):
         ribbons(axes, lines, names, list(lines[0]["deal_size"]))
         axes.set_xlabel("cards dealt, round by round")
         axes.set_ylabel(label)
+
+    def height_side_by_side(self, points: Points) -> float:
+        return sum(self._heights_side_by_side(points))
+
+    @staticmethod
+    def _heights_side_by_side(points: Points) -> tuple[float, float]:
+        return 6.6, 1.35 + 0.3 * len(points)
+
+    def draw_side_by_side(self, figure: "SubFigure", points: Points) -> None:
+        """Draw what the single chart says of the dealer, with a line for each design point."""
+        import pandas as pd
+
+        from craits_sim.plots import dots, legend, limits, margin_band, reference, ribbons, title
+
+        first = points[0][1]
+        margin, level = first.attrs["margin"], level_text(first["ci_level"].iloc[0])
+
+        def dealers(estimand: str) -> "list[pd.DataFrame]":
+            """Give the dealer's rows of each design point, shares as differences from an equal share."""
+            rows = [part[(part["estimand"] == estimand) & (part["offset"] == 0)] for _, part in points]
+            columns = ["estimate", "ci_low", "ci_high"]
+            return [of.assign(**of[columns].sub(of["reference"], axis=0)) for of in rows]
+
+        def together(axes: "Axes", estimand: str, unit: str, *values: float) -> None:
+            rows = pd.concat(dealers(estimand))
+            reference(axes, 0, vertical=True)
+            dots(axes, rows, [""] * len(rows), labels=texts(rows, signed=True))
+            axes.set_xlim(limits(rows, 0, *values))
+            axes.set_xlabel(unit)
+            axes.locator_params(axis="x", nbins=5)
+
+        upper, lower = figure.subfigures(2, 1, squeeze=False, height_ratios=self._heights_side_by_side(points)).flat
+        legend(upper, [label for label, _ in points])
+        panels = upper.subplots(2, 2, width_ratios=(3, 2))
+        for (by_round, over_game), estimand, heading, unit in (
+            (panels[0], "edge", "Points of the dealer, against the mean of the round", "points"),
+            (panels[1], "go_out_share", "The dealer goes out first, against an equal share", "pp of rounds"),
+        ):
+            lines = dealers(f"{estimand}_by_round")
+            title(by_round, heading, f"by round · ribbons: {level} intervals, clustered by game")
+            by_round.set_ylim(limits(pd.concat(lines), 0))
+            sizes = [list(line["deal_size"]) for line in lines]
+            longest = max(sizes, key=len)
+            same = all(size == longest for size in sizes)
+            ribbons(by_round, lines, (), longest if same else range(1, len(longest) + 1))
+            by_round.set_xlabel("cards dealt, round by round" if same else "round")
+            by_round.set_ylabel(unit)
+            reference(by_round, 0, vertical=False)
+            if estimand == "edge":
+                title(over_game, "All rounds together", f"{level} intervals · band: margin ± {margin:g}")
+                margin_band(over_game, 0, margin)
+                together(over_game, estimand, "points a round (fewer is better)", -margin, margin)
+            else:
+                title(over_game, "All rounds together", f"{level} intervals")
+                together(over_game, estimand, "percentage points of rounds")
+        for panel, mechanism in zip(lower.subplots(1, len(MECHANISMS), sharey=True), MECHANISMS, strict=True):
+            title(panel, mechanism.title, f"the dealer, against the mean of all seats\n{level} intervals")
+            together(panel, f"{mechanism.estimand}_difference", f"{mechanism.unit} a round")
+
+    def short_sentence(self, part: "pd.DataFrame") -> str:
+        table = {name: rows.to_dict("records") for name, rows in part.groupby("estimand", sort=False)}
+        edge, share = table["edge"][0], table["go_out_share"][0]
+        return (
+            f"the dealer scores {with_interval(edge, ' points a round', signed=True)} against the mean of the table: "
+            f"{verdict_text(edge, ' points a round', 'edge')}; it goes out first in "
+            f"{number_text(share['estimate'], share['se'])}% of rounds, against {share['reference']:.4g}%."
+        )
+
+    def answers(self, part: "pd.DataFrame") -> list[Answer]:
+        edge = part[part["estimand"] == "edge"].iloc[0]
+        return [Answer("the edge of the dealer", edge["estimate"], edge["se"], " points a round", True)]
 
     def sentence(self, part: "pd.DataFrame") -> str:
         table = {name: rows.to_dict("records") for name, rows in part.groupby("estimand", sort=False)}

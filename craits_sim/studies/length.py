@@ -7,12 +7,14 @@ larger.
 
 from collections.abc import Iterator, Mapping
 from math import nan
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from craits_sim.results import Batch, Ending
 from craits_sim.stats import (
+    Moments,
     counted,
     design_effect,
     interval_text,
@@ -25,8 +27,9 @@ from craits_sim.stats import (
 from craits_sim.studies.base import (
     Ints,
     Option,
-    PointStudy,
+    Points,
     Row,
+    SideBySideStudy,
     Sums,
     count_row,
     cross_sums,
@@ -35,6 +38,7 @@ from craits_sim.studies.base import (
     moments,
     with_interval,
 )
+from craits_sim.studies.factors import Answer
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,6 +46,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import SubFigure
 
     from craits_sim.design import DesignPoint, Experiment
+    from craits_sim.rules import Rules
 
 GAME_BINS = 16_384
 ROUND_BINS = 8_192
@@ -49,6 +54,14 @@ ROUND_BINS = 8_192
 
 QUANTILES = (0.001, 0.005, *(percent / 100 for percent in range(1, 100)), 0.995, 0.999)
 MARKED = (0.5, 0.9, 0.95)
+
+SECONDS = (
+    Option("seconds_per_turn", 8, "Assumed time of a turn, drawing left out."),
+    Option("seconds_per_card_drawn", 2, "Assumed time to draw a card."),
+    Option("seconds_per_card_dealt", 1, "Assumed time to deal a card."),
+    Option("seconds_per_shuffle", 30, "Assumed time of a shuffle, before a deal or of the discards."),
+)
+"""The options of a study that gives minutes."""
 
 OUTCOMES = {
     "tied_games": "tied for the win",
@@ -58,19 +71,14 @@ OUTCOMES = {
 }
 
 
-class LengthStudy(PointStudy):
+class LengthStudy(SideBySideStudy):
     """Turns and minutes of rounds and games, and the outcomes that are no plain win."""
 
     name = "length"
     question = "How long does a game take?"
     margin = 60.0
     margin_unit = "turns a game"
-    options = (
-        Option("seconds_per_turn", 8, "Assumed time of a turn, drawing left out."),
-        Option("seconds_per_card_drawn", 2, "Assumed time to draw a card."),
-        Option("seconds_per_card_dealt", 1, "Assumed time to deal a card."),
-        Option("seconds_per_shuffle", 30, "Assumed time of a shuffle, before a deal or of the discards."),
-    )
+    options = SECONDS
     default_games = 100_000
     headline_name = "mean turns a game"
 
@@ -96,19 +104,17 @@ class LengthStudy(PointStudy):
     def rows(self, sums: Mapping[str, Ints], point: "DesignPoint", experiment: "Experiment") -> Iterator[Row]:
         rules, level, games = point.rules, experiment.level, int(sums["games"][0])
         rounds = len(rules.deals)
-        seconds = self.seconds(experiment)
-        before_play = seconds["card_dealt"] * rules.players * sum(rules.deals) + seconds["shuffle"] * rounds
-        in_play = np.array([seconds["turn"], seconds["card_drawn"], seconds["shuffle"]])
-
+        seconds = assumed_seconds(experiment)
         lengths = moments(sums, "lengths")
-        turns, minutes = lengths.combine([[1, 0, 0]]), lengths.combine([in_play / 60])
+        turns = lengths.combine([[1, 0, 0]])
         yield from mean_rows("mean_turns_per_game", "turns", turns, level)
         yield from mean_rows("mean_turns_per_round", "turns", turns.combine([[1 / rounds]]), level)
-        minutes = minutes._replace(mean=minutes.mean + before_play / 60)
+        minutes = minutes_of(lengths, rules, seconds)
         yield from mean_rows("mean_minutes_per_game", "minutes", minutes, level)
 
         # What a turn takes with the draws and reshuffles that come with it on average.
-        a_turn = float(lengths.mean @ in_play / lengths.mean[0])
+        before_play = seconds_before_play(rules, seconds)
+        a_turn = float((60 * minutes.mean[0] - before_play) / turns.mean[0])
         for name, of in (("game", 1), ("round", rounds)):
             for row in self._quantile_rows(name, sums, rounds, level):
                 yield row | {"minutes": (before_play / of + a_turn * row["estimate"]) / 60}
@@ -154,17 +160,9 @@ class LengthStudy(PointStudy):
                 "n": games,
             }
 
-    def seconds(self, experiment: "Experiment") -> dict[str, float]:
-        """Give the assumed seconds of a ``turn``, ``card_drawn``, ``card_dealt`` and ``shuffle``."""
-        values = {option.name: float(option.default) for option in self.options} | dict(experiment.options)
-        return {name.removeprefix("seconds_per_"): value for name, value in values.items()}
-
     def summarise(self, sums: Mapping[str, Ints], experiment: "Experiment") -> "pd.DataFrame":
         summary = super().summarise(sums, experiment)
-        seconds = self.seconds(experiment)
-        summary.attrs["assumptions"] = ", ".join(
-            f"{value:g} s a {name.replace('_', ' ')}" for name, value in seconds.items()
-        )
+        summary.attrs["assumptions"] = assumptions(experiment)
         return summary
 
     def half_width(self, sums: Mapping[str, Ints], level: float) -> float:
@@ -233,6 +231,71 @@ class LengthStudy(PointStudy):
         axes.xaxis.set_major_formatter("{x:,.0f}")
         second_axis(axes, rows[["estimate", "minutes"]].iloc[[0, -1]].to_numpy(), "minutes, assumed")
 
+    def height_side_by_side(self, points: Points) -> float:
+        return sum(self._heights_side_by_side(points))
+
+    @staticmethod
+    def _heights_side_by_side(points: Points) -> tuple[float, float]:
+        lines = max(_wrapped(label).count("\n") + 1 for label, _ in points)
+        return 4.1, 1.4 + max(0.36, 0.17 * lines + 0.06) * len(points)
+
+    def draw_side_by_side(self, figure: "SubFigure", points: Points) -> None:
+        """Draw the distributions over each other, and below them each kind of outcome for all design points."""
+        import pandas as pd
+
+        from craits_sim.plots import legend, rare_shares, seat_style, title
+
+        summary = pd.concat([part for _, part in points])
+        level, names = level_text(summary["ci_level"].iloc[0]), [_wrapped(label) for label, _ in points]
+        upper, lower = figure.subfigures(2, 1, squeeze=False, height_ratios=self._heights_side_by_side(points)).flat
+        legend(upper, [label for label, _ in points])
+        for axes, name in zip(upper.subplots(1, 2, sharey=True), ("round", "game"), strict=True):
+            title(axes, f"Turns a {name}", f"{level} {_KINDS[name]} intervals at 50, 90 and 95%")
+            for number, (_, part) in enumerate(points):
+                rows = part[part["estimand"] == f"turns_per_{name}"]
+                style = seat_style(number)
+                axes.plot(rows["estimate"], 100 * rows["quantile"], **style | {"marker": ""})
+                for row in rows[rows["quantile"].isin(MARKED)].to_dict("records"):
+                    height = 100 * row["quantile"]
+                    axes.plot([row["ci_low"], row["ci_high"]], [height, height], color=style["color"], linewidth=3)
+                    axes.plot(row["estimate"], height, **style | {"linestyle": "none"})
+            axes.set_ylim(0, 106)
+            axes.set_xlim(0, 1.02 * summary.loc[summary["estimand"] == f"turns_per_{name}", "estimate"].max())
+            axes.xaxis.set_major_formatter("{x:,.0f}")
+            axes.set_xlabel(f"turns a {name}")
+        upper.axes[0].set_ylabel("share that takes no longer, %")
+        upper.supxlabel(
+            f"Minutes are no measurement, but assume {summary.attrs.get('assumptions', '')}.",
+            x=0.012,
+            ha="left",
+            fontsize=8,
+        )
+        outcomes = [name for name in OUTCOMES if name in set(summary["estimand"])]
+        for axes, name in zip(lower.subplots(1, len(outcomes), sharey=True), outcomes, strict=True):
+            title(axes, fill(f"Games {OUTCOMES[name]}", 30), f"exact {level} intervals")
+            rare_shares(axes, summary[summary["estimand"] == name], names, [""] * len(names))
+
+    def short_sentence(self, part: "pd.DataFrame") -> str:
+        table = {name: rows.to_dict("records") for name, rows in part.groupby("estimand", sort=False)}
+        marks = {row["quantile"]: row for row in table["turns_per_game"]}
+        half, nearly = marks[0.5], marks[0.95]
+        beyond = ", or more: longer games are not told apart" * (nearly["estimate"] == GAME_BINS - 1)
+        return (
+            f"{with_interval(table['mean_turns_per_game'][0], ' turns a game')}, half of the games up to "
+            f"{half['estimate']:,.0f} and 95% up to {nearly['estimate']:,.0f} turns, which is {half['minutes']:.0f} "
+            f"and {nearly['minutes']:.0f} minutes{beyond}."
+        )
+
+    def answers(self, part: "pd.DataFrame") -> list[Answer]:
+        mean = part[part["estimand"] == "mean_turns_per_game"].iloc[0]
+        return [Answer("the mean number of turns", mean["estimate"], mean["se"], " turns a game", False)]
+
+    def conclude(self, summary: "pd.DataFrame") -> str:
+        from craits_sim.plots import factor_columns
+
+        assumed = f"\nMinutes assume {summary.attrs.get('assumptions', '')}." if factor_columns(summary) else ""
+        return super().conclude(summary) + assumed
+
     def sentence(self, part: "pd.DataFrame") -> str:
         table = {name: rows.to_dict("records") for name, rows in part.groupby("estimand", sort=False)}
         marks = {row["quantile"]: row for row in table["turns_per_game"] if row["quantile"] in MARKED}
@@ -253,6 +316,34 @@ class LengthStudy(PointStudy):
                 " A round cut at the turn cap counts with the turns it had, so that long quantiles are lower bounds."
             )
         return text
+
+
+def assumed_seconds(experiment: "Experiment") -> dict[str, float]:
+    """Give the assumed seconds of a ``turn``, ``card_drawn``, ``card_dealt`` and ``shuffle``."""
+    values = {option.name: float(option.default) for option in SECONDS} | dict(experiment.options)
+    return {name.removeprefix("seconds_per_"): value for name, value in values.items()}
+
+
+def assumptions(experiment: "Experiment") -> str:
+    """Write the assumed seconds, like ``8 s a turn, 2 s a card drawn``."""
+    return ", ".join(f"{value:g} s a {name.replace('_', ' ')}" for name, value in assumed_seconds(experiment).items())
+
+
+def minutes_of(lengths: Moments, rules: "Rules", seconds: Mapping[str, float]) -> Moments:
+    """Give the minutes of a game from its turns, cards drawn and reshuffles, shape (3,)."""
+    in_play = np.array([seconds["turn"], seconds["card_drawn"], seconds["shuffle"]])
+    minutes = lengths.combine([in_play / 60])
+    return minutes._replace(mean=minutes.mean + seconds_before_play(rules, seconds) / 60)
+
+
+def seconds_before_play(rules: "Rules", seconds: Mapping[str, float]) -> float:
+    """Give the time that the shuffles and deals of a game take."""
+    return seconds["card_dealt"] * rules.players * sum(rules.deals) + seconds["shuffle"] * len(rules.deals)
+
+
+def _wrapped(label: str) -> str:
+    """Break the label of a design point, to leave room for what it names."""
+    return fill(label, 28)
 
 
 _KINDS = {"round": "order-statistic (clustered by game)", "game": "order-statistic (exact)"}

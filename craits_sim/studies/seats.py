@@ -16,28 +16,24 @@ from craits_sim.stats import (
     Moments,
     counted,
     difference_p_value,
-    equivalence_p_value,
-    games_to_detect,
-    games_to_show_equivalence,
     holm,
     interval_text,
     mean_interval,
     number_text,
     p_value_text,
-    round_up,
     share_interval,
     simultaneous_level,
-    verdict,
-    wald_equal_shares,
 )
 from craits_sim.studies.base import (
     Ints,
-    PointStudy,
+    Points,
     Row,
+    SideBySideStudy,
     Sums,
     by_position,
     count_row,
     cross_sums,
+    largest_row,
     level_text,
     moments,
     one_hot,
@@ -46,6 +42,7 @@ from craits_sim.studies.base import (
     verdict_text,
     with_interval,
 )
+from craits_sim.studies.factors import Answer
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,7 +51,7 @@ if TYPE_CHECKING:
     from craits_sim.design import DesignPoint, Experiment
 
 
-class SeatsStudy(PointStudy):
+class SeatsStudy(SideBySideStudy):
     """Win share and mean total by position, against an equal share."""
 
     name = "seats"
@@ -63,6 +60,7 @@ class SeatsStudy(PointStudy):
     margin_unit = "percentage points of win share"
     default_games = 200_000
     headline_name = "win share by position, pp"
+    decidable = True
 
     def tally_point(self, batch: Batch) -> Sums:
         games, rounds, players = batch.points.shape
@@ -99,7 +97,7 @@ class SeatsStudy(PointStudy):
             p_value=p_values,
             p_adjusted=holm(p_values),
         )
-        yield self._overall(shares, deviations, margin, level)
+        yield largest_row("largest_edge", "pp", percent, margin, level)
         nobody = games - int(sums["wins"].sum()) // WIN_UNIT
         if nobody:
             yield count_row("no_winner", nobody, games, level)
@@ -117,37 +115,13 @@ class SeatsStudy(PointStudy):
             interval = mean_interval(exposure.mean, exposure.se, games, level)
             yield from rows_of(name, unit, exposure, interval, level, position=positions)
 
-    @staticmethod
-    def _overall(shares: Moments, deviations: Moments, margin: float, level: float) -> Row:
-        """Judge all positions at once: the row of the one that is farthest from the mean share."""
-        games, players = shares.games, len(shares.mean)
-        test = wald_equal_shares(shares)
-        p_equivalence = float(np.max(equivalence_p_value(deviations.mean, deviations.se, margin)))
-        needed = min(
-            games_to_detect(test.statistic, test.df, games, level),
-            games_to_show_equivalence(deviations.mean, deviations.se, games, margin, level),
-        )
-        decision = verdict(test.p_value, p_equivalence, level)
-        interval = mean_interval(deviations.mean, deviations.se, games, simultaneous_level(level, players))
-        farthest = int(np.argmax(np.abs(deviations.mean)))
-        rows = list(rows_of("largest_edge", "pp", deviations, interval, level, "simultaneous"))
-        return {
-            **rows[farthest],
-            "position": farthest,
-            "reference": 0.0,
-            "margin": margin,
-            "statistic": test.statistic,
-            "df": test.df,
-            "p_value": test.p_value,
-            "p_adjusted": test.p_value,  # one test of all positions
-            "verdict": str(decision),
-            "games_needed": round_up(needed) if decision == "inconclusive" else None,
-        }
-
     def half_width(self, sums: Mapping[str, Ints], level: float) -> float:
         shares = moments(sums, "wins", WIN_UNIT)
         low, high = share_interval(shares.mean, shares.se, shares.games, simultaneous_level(level, len(shares.mean)))
         return 50 * float(np.max(high - low))
+
+    def point_differences(self, sums: Mapping[str, Ints]) -> Moments:
+        return moments(sums, "wins", WIN_UNIT / 100).deviations()
 
     def height(self, part: "pd.DataFrame") -> float:
         return 1.6 + 0.62 * (part["estimand"] == "win_share").sum()
@@ -193,6 +167,61 @@ class SeatsStudy(PointStudy):
         right.set_xlim(limits(summary[summary["estimand"].isin(["edge", "predicted_edge"])], 0))
         right.set_xlabel("points a game (fewer is better)")
 
+    def height_side_by_side(self, points: Points) -> float:
+        return 1.3 + sum(0.45 + 0.34 * (part["estimand"] == "win_share").sum() for _, part in points)
+
+    def draw_side_by_side(self, figure: "SubFigure", points: Points) -> None:
+        import pandas as pd
+
+        from craits_sim.plots import Block, dot_blocks, limits, margin_band, reference, title
+
+        first = points[0][1]
+        margin, level = first.attrs["margin"], level_text(first["ci_level"].iloc[0])
+        left, right = figure.subplots(1, 2, width_ratios=(3, 2), sharey=True)
+        # Tables of different sizes have different equal shares: what they can share is the difference from them.
+        shares, edges = [], []
+        for label, part in points:
+            won, total = part[part["estimand"] == "win_share"], part[part["estimand"] == "edge"]
+            columns = ["estimate", "ci_low", "ci_high"]
+            won = won.assign(**won[columns].sub(won["reference"], axis=0))
+            names = ["first dealer", *(f"position {position}" for position in range(1, len(won)))]
+            shares.append(Block(label, won, names, texts(won, signed=True)))
+            edges.append(Block(label, total, names, texts(total, signed=True)))
+        note = f"{level} simultaneous intervals"
+        title(left, "Games won, against an equal share", f"{note} · band: margin ± {margin:g} pp")
+        margin_band(left, 0, margin)
+        reference(left, 0, vertical=True)
+        dot_blocks(left, shares)
+        left.set_xlim(limits(pd.concat([block.rows for block in shares]), -margin, margin))
+        left.set_xlabel("percentage points of win share")
+        title(right, "Total, against the mean of all seats", f"{note} · fewer is better")
+        reference(right, 0, vertical=True)
+        dot_blocks(right, edges, headings=False)
+        right.set_xlim(limits(pd.concat([block.rows for block in edges]), 0))
+        right.set_xlabel("points a game")
+
+    def short_sentence(self, part: "pd.DataFrame") -> str:
+        table = {name: rows.to_dict("records") for name, rows in part.groupby("estimand", sort=False)}
+        (overall,) = table["largest_edge"]
+        share = table["win_share"][overall["position"]]
+        return (
+            f"{_named(overall)} is farthest from an equal share, {_percent(share, share['se'])} against "
+            f"{share['reference']:.4g}%: {verdict_text(overall, ' pp', 'advantage')}, "
+            f"{p_value_text(overall['p_value'])}."
+        )
+
+    def answers(self, part: "pd.DataFrame") -> list[Answer]:
+        return [
+            Answer(
+                f"the win share of {_named(row)}, against an equal one,",
+                row["estimate"] - row["reference"],
+                row["se"],
+                " pp",
+                True,
+            )
+            for row in part[part["estimand"] == "win_share"].to_dict("records")
+        ]
+
     def sentence(self, part: "pd.DataFrame") -> str:
         table = {name: rows.to_dict("records") for name, rows in part.groupby("estimand", sort=False)}
         shares, (overall,) = table["win_share"], table["largest_edge"]
@@ -204,10 +233,11 @@ class SeatsStudy(PointStudy):
             f"{_named(best).capitalize()} ({_exposure(table, best)}) wins most, {_percent(best, se)}, and "
             f"{_named(worst)} ({_exposure(table, worst)}) least, {_percent(worst, se)}"
         )
+        test = "sequential test" if overall["ci_kind"] == "sequence" else "Wald test"
         if 0 not in (best["position"], worst["position"]):
             text += f"; the first dealer wins {_percent(shares[0], se)}"
         text += (
-            f"; equal shares would be {fair}. Verdict: {verdict_text(overall, ' pp', 'advantage')}; Wald test of equal "
+            f"; equal shares would be {fair}. Verdict: {verdict_text(overall, ' pp', 'advantage')}; {test} of equal "
             f"shares {p_value_text(overall['p_value'])}, {counted(overall['n'], 'game')}, "
             f"{level} simultaneous intervals. "
         )

@@ -1,0 +1,120 @@
+"""Does the answer depend on a factor? Design points compared with one another, in words."""
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from craits_sim.stats import (
+    equal_means,
+    equivalence_p_value,
+    games_to_detect,
+    games_to_show_equivalence,
+    holm,
+    interval_text,
+    mean_interval,
+    number_text,
+    p_value_text,
+    round_up,
+    simultaneous_level,
+    verdict,
+)
+from craits_sim.studies.base import level_text, verdict_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Answer(NamedTuple):
+    """What a study asks for at one design point: a number that means the same at every other."""
+
+    name: str
+    estimate: float
+    se: float
+    unit: str
+    """The unit of the number and its margin, with the space before it where there is one."""
+    signed: bool
+
+
+def dependence(summary: "pd.DataFrame", answers: Sequence[Sequence[Answer]]) -> Iterator[str]:
+    """Say for each factor whether the answers depend on it: a sentence with a verdict against the margin.
+
+    A factor's levels are compared by their means over the levels of the other factors, and design points as if they
+    played independently, which is cautious (`equal_means`). Where a study asks for several numbers, such as one a
+    position, those that every design point has are compared, tests adjusted by Holm, and the most different is named.
+
+    Parameters
+    ----------
+    summary
+        With the largest difference that does not matter in ``attrs["margin"]``.
+    answers
+        The answers at each design point, in the order of `craits_sim.plots.parts`.
+    """
+    from craits_sim.plots import factor_columns
+
+    factors = factor_columns(summary)
+    points = summary[factors].drop_duplicates().to_dict("records")
+    by_name = [{answer.name: answer for answer in point} for point in answers]
+    names = [name for name in by_name[0] if all(name in point for point in by_name)]
+    for factor in factors:
+        levels = list(dict.fromkeys(point[factor] for point in points))
+        if len(levels) < 2:
+            continue
+        members = [[k for k, point in enumerate(points) if point[factor] == level] for level in levels]
+        # Rows are answers, columns are levels.
+        table = [[_mean([by_name[k][name] for k in of_level]) for of_level in members] for name in names]
+        averaged = " (averaged over the other factors)" * (len(factors) > 1)
+        row = summary.iloc[0]
+        decision = _compared(factor, levels, table, summary.attrs["margin"], row["ci_level"], int(row["n"]))
+        yield f"Does it depend on {factor}{averaged}? {decision}"
+
+
+def _mean(answers: Sequence[Answer]) -> Answer:
+    """Average the answers of design points that are taken as independent."""
+    count = len(answers)
+    return answers[0]._replace(
+        estimate=sum(answer.estimate for answer in answers) / count,
+        se=float(np.sqrt(sum(answer.se**2 for answer in answers))) / count,
+    )
+
+
+def _compared(
+    factor: str, levels: Sequence[object], table: Sequence[Sequence[Answer]], margin: float, level: float, games: int
+) -> str:
+    """Compare the levels of a factor; ``table`` has a row for each answer and a column for each level."""
+    tests = [equal_means([cell.estimate for cell in row], [cell.se for cell in row]) for row in table]
+    adjusted = np.nan_to_num(holm([test.p_value for test in tests]), nan=1)
+    clearest = int(np.argmin(adjusted))
+    pairs = list(combinations(range(len(levels)), 2))
+    differences = np.array([[row[b].estimate - row[a].estimate for a, b in pairs] for row in table])
+    errors = np.array([[np.hypot(row[a].se, row[b].se) for a, b in pairs] for row in table])
+
+    most, pair = map(int, np.unravel_index(np.argmax(np.abs(differences)), differences.shape))
+    named, (lower, higher) = table[most], pairs[pair]
+    if named[lower].estimate > named[higher].estimate:
+        lower, higher = higher, lower
+    estimate, se = abs(float(differences[most, pair])), float(errors[most, pair])
+    low, high = map(float, mean_interval(estimate, se, games, simultaneous_level(level, differences.size)))
+    p_equivalence = float(np.max(equivalence_p_value(differences, errors, margin)))
+    needed = min(
+        games_to_detect(tests[clearest].statistic, tests[clearest].df, games, level),
+        games_to_show_equivalence(differences, errors, games, margin, level),
+    )
+    judged = {
+        "verdict": verdict(float(adjusted[clearest]), p_equivalence, level),
+        "margin": margin,
+        "ci_low": low,
+        "ci_high": high,
+        "games_needed": round_up(needed),
+    }
+    unit, signed = named[0].unit, named[0].signed
+    sides = " and ".join(
+        f"{number_text(named[k].estimate, se, signed)}{unit} with {factor} = {levels[k]}" for k in (lower, higher)
+    )
+    decision = verdict_text(judged, unit, "difference")
+    return (
+        f"{decision[0].upper()}{decision[1:]}, {p_value_text(float(adjusted[clearest]))}: {named[0].name} differs "
+        f"most, {sides}, by {number_text(estimate, se)}{unit} ({level_text(level)} simultaneous interval "
+        f"{interval_text(low, high, se)})."
+    )
