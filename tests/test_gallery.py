@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -18,20 +19,28 @@ def craits(*arguments: str) -> Result:
     return CliRunner().invoke(cli, list(arguments))
 
 
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write three reports of made-up results."""
+    folder = tmp_path_factory.mktemp("written")
+    (folder / "try.toml").write_text('study = "seats"\nname = "a-try"\naim = "Does <it> matter?"\ngames = 1000\n')
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runner, "run", fake_run)
+        for arguments in (
+            ("length", "--games", "1k"),
+            ("seats", "--games", "1k", "--vary", "players=[2, 3, 4, 5]", "--vary", "draw.count=[1, 2]"),
+            ("run", str(folder / "try.toml")),
+        ):
+            result = craits(*arguments, "--quiet", "--output", str(folder / "reports"))
+            assert result.exit_code == 0, result.output
+    return folder / "reports"
+
+
 @pytest.fixture
-def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give a folder of three reports of made-up results."""
-    monkeypatch.setattr(runner, "run", fake_run)
+def reports(written: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work beside a folder of three reports."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "try.toml").write_text('study = "seats"\nname = "a-try"\naim = "Does <it> matter?"\ngames = 1000\n')
-    for arguments in (
-        ("length", "--games", "1k"),
-        ("seats", "--games", "1k", "--vary", "players=[2, 3, 4, 5]", "--vary", "draw.count=[1, 2]"),
-        ("run", "try.toml"),
-    ):
-        result = craits(*arguments, "--quiet")
-        assert result.exit_code == 0, result.output
-    return tmp_path / "reports"
+    return Path(shutil.copytree(written, tmp_path / "reports"))
 
 
 def page_of(reports: Path) -> str:

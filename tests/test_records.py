@@ -3,7 +3,6 @@
 import errno
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -149,16 +148,16 @@ def test_a_run_that_fails_leaves_the_earlier_file_and_nothing_else(tmp_path: Pat
 
 
 def test_a_full_disk_ends_with_one_message_and_leaves_nothing(tmp_path: Path) -> None:
-    def limit() -> None:
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
-
+    # The limit comes after the kernel is ready: it may have to be written into its cache.
     program = (
-        "from craits_sim.cli import cli; cli(['simulate', '--games', '5k', '--records-rounds', 'r.parquet', '-q'])"
+        "import resource, signal, craits_sim\n"
+        "from craits_sim.cli import cli\n"
+        "craits_sim.simulate(games=1)\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"
+        "cli(['simulate', '--games', '5k', '--records-rounds', 'r.parquet', '-q'])\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, preexec_fn=limit
-    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stdout == ""
     message = done.stderr.splitlines()[-1]

@@ -324,7 +324,7 @@ class CompareStudy(PairedStudy):
                 forest(panel, name, part, summary.attrs["margin"], reach)
             for panel in list(panels.flat)[len(parts) :]:
                 panel.set_axis_off()
-            legend(cell, summary)
+            legend(cell, summary, 3 if columns == 1 else 5)
 
         return sheet(summary, self.question, 8.6 if columns == 1 else 13.4, height, draw)
 
@@ -500,8 +500,12 @@ def named(row: Mapping[str, Any]) -> str:
     """Name the metric of a row, and its position where it has one."""
     if row["estimand"] != "seat_edge":
         return TITLES[row["estimand"]]
-    position = row["position"]
-    return f"win share of {'the first dealer' if position == 0 else f'position {position}'} against the mean"
+    return f"win share of {position(row)} against the mean"
+
+
+def position(row: Mapping[str, Any]) -> str:
+    """Name the position of a row."""
+    return "the first dealer" if row["position"] == 0 else f"position {row['position']}"
 
 
 def moved(row: Mapping[str, Any]) -> str:
@@ -599,8 +603,8 @@ def marker_style(kind: str) -> dict[str, Any]:
     }
 
 
-def legend(figure: "SubFigure", summary: "pd.DataFrame") -> None:
-    """Explain above the panels the marks that occur, and the band."""
+def legend(figure: "SubFigure", summary: "pd.DataFrame", columns: int) -> None:
+    """Explain above the panels, in so many columns, the marks that occur, and the band."""
     from matplotlib.artist import Artist
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
@@ -608,9 +612,11 @@ def legend(figure: "SubFigure", summary: "pd.DataFrame") -> None:
     from craits_sim.plots import BAND
 
     kinds = {mark(row) for row in summary.to_dict("records")}
-    handles: list[Artist] = [Line2D([], [], label=MARKS[kind][0], **marker_style(kind)) for kind in MARKS if kind in kinds]
-    handles.append(Patch(label=f"margin ± {summary.attrs['margin']:g}, beyond it a logarithmic scale", color=BAND))
-    figure.legend(handles=handles, loc="outside upper left", ncols=len(handles), borderaxespad=0.2, handletextpad=0.2)
+    handles: list[Artist] = [
+        Line2D([], [], label=MARKS[kind][0], **marker_style(kind)) for kind in MARKS if kind in kinds
+    ]
+    handles.append(Patch(label=f"margin ± {summary.attrs['margin']:g}; beyond it the scale is logarithmic", color=BAND))
+    figure.legend(handles=handles, loc="outside upper left", ncols=columns, borderaxespad=0.2, handletextpad=0.2)
 
 
 def effect_axis(axes: "Axes", margin: float, reach: float) -> None:
@@ -674,9 +680,7 @@ def forest(axes: "Axes", name: str, part: "pd.DataFrame", margin: float, reach: 
 
 
 def _axis_name(row: Mapping[str, Any]) -> str:
-    if row["estimand"] != "seat_edge":
-        return TITLES[row["estimand"]]
-    return "edge of the first dealer" if row["position"] == 0 else f"edge of position {row['position']}"
+    return f"edge of {position(row)}" if row["estimand"] == "seat_edge" else TITLES[row["estimand"]]
 
 
 def values(row: Mapping[str, Any]) -> str:

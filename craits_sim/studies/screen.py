@@ -24,6 +24,7 @@ from craits_sim.studies.compare import (
     mark,
     marker_style,
     played,
+    position,
     terms,
     values,
     variants_of,
@@ -169,7 +170,7 @@ class ScreenStudy(PairedStudy):
                 tornado(panel, metric.title, tested[tested["estimand"] == metric.estimand], summary.attrs["margin"])
             for panel in list(panels.flat)[len(METRICS) :]:
                 panel.set_axis_off()
-            legend(cell, tested)
+            legend(cell, tested, 5)
 
         return sheet(summary, self.question, 14, 0.6 + rows * (1.1 + 0.25 * bars), draw)
 
@@ -255,7 +256,7 @@ def tornado(axes: "Axes", text: str, rows: "pd.DataFrame", margin: float) -> Non
         axes.plot([low, high], [place, place], color=style["color"], linewidth=1.6)
         axes.plot(effect, place, zorder=3, **{**style, "markersize": 4.5})
         axes.annotate(
-            f"position {row['position']}: {values(row)}" if row["estimand"] == "seat_edge" else values(row),
+            f"{position(row)}: {values(row)}" if row["estimand"] == "seat_edge" else values(row),
             (1.02, place),
             xycoords=("axes fraction", "data"),
             va="center",
