@@ -17,7 +17,7 @@ from craits_sim.bots import parse_bots
 from craits_sim.design import MAX_DESIGN_POINTS, DesignError, DesignPoint, Experiment, caption, make_experiment
 from craits_sim.ranges import GAMES, SEED, THREADS, usable_cpus
 from craits_sim.records import recording
-from craits_sim.rules import Rules, differences, load_rules, preset_names
+from craits_sim.rules import NAMES, Rules, differences, load_rules, preset_names
 from craits_sim.studies import get_study
 from craits_sim.studies.base import Study
 from craits_sim.studies.stopping import StoppingRule
@@ -301,5 +301,7 @@ def _in_text(rules: RuleSet) -> tuple[str, dict[str, object]]:
     for preset in preset_names():
         if load_rules(preset) == rules:
             return preset, {}
-    changed = {key: value for key, (value, _) in differences(rules, load_rules("classic")).items()}
-    return "classic", {"name": rules.name, "description": rules.description, **changed}
+    classic = load_rules("classic")
+    changed = {key: value for key, (value, _) in differences(rules, classic).items()}
+    named = {key: value for key, value in rules.by_key().items() if key in NAMES and value != classic.by_key()[key]}
+    return "classic", named | changed

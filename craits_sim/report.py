@@ -45,7 +45,7 @@ HINTS = {
     "offset": "Offset 0 is the dealer of the round, 1 the seat to its left, which plays first, and so on.",
     "seat": "Seats are numbered from 0 clockwise.",
     "deal_size": "The deal size is the number of cards dealt to each player in the round.",
-    "effect": "The effect is the difference in standard deviations of one game: 0.05 is what nobody at a table would see.",
+    "effect": "The effect is the difference in standard deviations of one game.",
     "variance_ratio": "The variance ratio is how many times as many games the difference would take without pairing.",
     "p_value": "The p-value is how often chance alone would give a difference at least this large.",
     "p_adjusted": "Adjusted p-values allow for the number of tests made side by side.",

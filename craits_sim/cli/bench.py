@@ -45,7 +45,8 @@ def bench(
     """Measure how fast games are played on this machine.
 
     Compiling is measured apart: `compile_s` is what it took to compile the simulator, or to load it (`cached`).
-    A turn's nanoseconds are those of the clock on the wall: two threads take half as many.
+    Games and turns a second are by the clock on the wall. The nanoseconds of a turn are CPU time: neither more threads
+    nor other programs on the machine change much about them.
 
     \b
     Examples:
@@ -79,7 +80,7 @@ def _measure(rules: "Rules", bots: tuple["BotSpec", ...], games: int, seed: int,
 
     point = DesignPoint({}, rules, bots)
     start = runner.get_ready([point])
-    began = time.perf_counter()
+    began, cpu_began = time.perf_counter(), time.process_time()
     sums = runner.run(
         [point],
         lambda batches: {"turns": np.array([batches[0].turns.sum(dtype=np.int64)])},
@@ -87,11 +88,12 @@ def _measure(rules: "Rules", bots: tuple["BotSpec", ...], games: int, seed: int,
         seed=seed,
         threads=threads,
     )
-    seconds, turns = time.perf_counter() - began, int(sums["turns"][0])
+    seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - cpu_began
+    turns = int(sums["turns"][0])
     return {
         "games_per_s": games / seconds,
         "turns_per_s": turns / seconds,
-        "ns_per_turn": 1e9 * seconds / turns,
+        "ns_per_turn": 1e9 * cpu_seconds / turns,
         "threads": threads,
         "games": games,
         "players": rules.players,
