@@ -23,7 +23,13 @@ from tests.test_studies import experiment_of, summary_of
 BY_NAME = list(STUDIES)
 
 
+OF_PAIRS = ("compare", "screen")
+"""The studies that need something to compare with."""
+
+
 def chart_of(study: str, **values: Any) -> Figure:
+    if study in OF_PAIRS:
+        values["variants"] = [{"name": "draw two", "set": {"draw.count": 2}}]
     return get_study(study).plot(summary_of(experiment_of(study, **values)))
 
 

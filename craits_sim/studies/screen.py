@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from craits_sim.stats import Floats, benjamini_hochberg
-from craits_sim.studies.base import Ints, Row
+from craits_sim.studies.base import Ints, Row, level_text
 from craits_sim.studies.compare import (
     METRICS,
     PairedStudy,
@@ -225,8 +225,8 @@ def _name(row: Mapping[str, Any]) -> str:
 
 def _how_many(shown: int, moving: int, changes: int) -> str:
     if moving == 0:
-        return f"none of {changes} changes made a difference in any game"
-    text = f"{moving} of {changes} changes made a difference" if moving < changes else f"{changes} changes"
+        return f"none of {changes} made a difference in any game"
+    text = f"{moving} of {changes} made a difference" if moving < changes else f"all {changes} made a difference"
     return f"{text}: the {shown} largest" if shown < moving else text
 
 
@@ -237,7 +237,8 @@ def tornado(axes: "Axes", text: str, rows: "pd.DataFrame", margin: float) -> Non
     moving = rows[rows["estimate"] != 0]
     ranked = moving.reindex(moving["effect"].abs().sort_values(ascending=False, kind="stable").index)
     shown = ranked.head(MOST_BARS).to_dict("records")
-    title(axes, text, _how_many(len(shown), len(moving), len(rows)))
+    level = level_text(rows["ci_level"].iloc[0])
+    title(axes, text, f"{level} intervals · {_how_many(len(shown), len(moving), len(rows))}")
     ends = np.abs([[row["effect_low"], row["effect_high"], row["effect"]] for row in shown])
     reach = 1.4 * max(float(ends[np.isfinite(ends)].max(initial=0)), 2 * margin)
     effect_axis(axes, margin, reach)
