@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from craits_sim.cli.options import Number, games_option, json_option, load_table, rules_options, seed_option
+from craits_sim.cli.options import (
+    CONTEXT_SETTINGS,
+    Number,
+    games_option,
+    json_option,
+    load_table,
+    rules_options,
+    seed_option,
+)
 from craits_sim.ranges import THREADS
 
 if TYPE_CHECKING:
@@ -17,7 +25,7 @@ VECTOR_FEATURES = ("sse4", "avx", "popcnt", "neon", "sve")
 """How the features of a CPU begin that decide what the step can be compiled to."""
 
 
-@click.command()
+@click.command(context_settings=CONTEXT_SETTINGS)
 @rules_options
 @games_option(200_000)
 @seed_option

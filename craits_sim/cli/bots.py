@@ -5,10 +5,10 @@ import json
 import click
 
 from craits_sim.bots import BOTS
-from craits_sim.cli.options import json_option
+from craits_sim.cli.options import CONTEXT_SETTINGS, json_option
 
 
-@click.command()
+@click.command(context_settings=CONTEXT_SETTINGS)
 @json_option
 def bots(as_json: bool) -> None:
     """List the bots and their parameters.

@@ -5,11 +5,11 @@ from typing import Any
 
 import click
 
-from craits_sim.cli.options import Number, json_option
+from craits_sim.cli.options import CONTEXT_SETTINGS, Number, json_option
 from craits_sim.ranges import GAMES, LEVEL, PLAYERS, NumberError, Whole
 
 
-@click.command()
+@click.command(context_settings=CONTEXT_SETTINGS)
 @click.argument("wins", type=Number(Whole(0, GAMES.high)), metavar="WINS")
 @click.argument("games", type=Number(GAMES), metavar="GAMES")
 @click.option(

@@ -9,6 +9,7 @@ import click
 import numpy as np
 
 from craits_sim.cli.options import (
+    CONTEXT_SETTINGS,
     Number,
     combine,
     json_option,
@@ -51,7 +52,7 @@ goal_options = combine(
 )
 
 
-@click.command()
+@click.command(context_settings=CONTEXT_SETTINGS)
 @click.option(
     "--metric",
     type=click.Choice(list(METRICS)),

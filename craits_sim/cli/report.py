@@ -4,8 +4,10 @@ from pathlib import Path
 
 import click
 
+from craits_sim.cli.options import CONTEXT_SETTINGS
 
-@click.command()
+
+@click.command(context_settings=CONTEXT_SETTINGS)
 @click.option(
     "--output",
     type=click.Path(path_type=Path),

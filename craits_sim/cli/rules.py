@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from craits_sim.cli.options import UserError, friendly_errors, json_option
+from craits_sim.cli.options import CONTEXT_SETTINGS, UserError, friendly_errors, json_option
 from craits_sim.text import toml_value
 
 if TYPE_CHECKING:
     from craits_sim.rules import RuleField, Rules
 
 
-@click.group()
+@click.group(context_settings=CONTEXT_SETTINGS)
 def rules() -> None:
     """Show, check and compare rule sets.
 
@@ -23,7 +23,7 @@ def rules() -> None:
     """
 
 
-@rules.command("list")
+@rules.command("list", context_settings=CONTEXT_SETTINGS)
 @json_option
 def list_presets(as_json: bool) -> None:
     """List the presets.
@@ -46,7 +46,7 @@ def list_presets(as_json: bool) -> None:
         )
 
 
-@rules.command()
+@rules.command(context_settings=CONTEXT_SETTINGS)
 @click.argument("name")
 @json_option
 @friendly_errors
@@ -94,7 +94,7 @@ def show(name: str, as_json: bool) -> None:
             stdout().print(f"{key} counts as {toml_value(counting[key])}: {reason}.")
 
 
-@rules.command()
+@rules.command(context_settings=CONTEXT_SETTINGS)
 @click.argument("a")
 @click.argument("b")
 @json_option
@@ -125,7 +125,7 @@ def diff(a: str, b: str, as_json: bool) -> None:
         stdout().print(f"{first.name} and {second.name} play and score the same: digest {first.digest}.")
 
 
-@rules.command()
+@rules.command(context_settings=CONTEXT_SETTINGS)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.pass_context
 def check(ctx: click.Context, files: tuple[str, ...]) -> None:
@@ -150,7 +150,7 @@ def check(ctx: click.Context, files: tuple[str, ...]) -> None:
     ctx.exit(exit_code)
 
 
-@rules.command()
+@rules.command(context_settings=CONTEXT_SETTINGS)
 def schema() -> None:
     """Print the JSON Schema of a rules file.
 
@@ -165,7 +165,7 @@ def schema() -> None:
     click.echo(json.dumps(json_schema(), indent=2))
 
 
-@rules.command()
+@rules.command(context_settings=CONTEXT_SETTINGS)
 @click.argument("name")
 @click.option("--base", default="classic", metavar="NAME|FILE.toml", show_default=True, help="What it builds on.")
 @click.option(

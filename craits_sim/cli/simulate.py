@@ -8,10 +8,18 @@ from typing import Any
 
 import click
 
-from craits_sim.cli.options import json_option, load_table, quiet_option, records_options, rules_options, run_options
+from craits_sim.cli.options import (
+    CONTEXT_SETTINGS,
+    json_option,
+    load_table,
+    quiet_option,
+    records_options,
+    rules_options,
+    run_options,
+)
 
 
-@click.command()
+@click.command(context_settings=CONTEXT_SETTINGS)
 @rules_options
 @run_options(default_games=100_000)
 @records_options

@@ -4,10 +4,10 @@ import json
 
 import click
 
-from craits_sim.cli.options import json_option
+from craits_sim.cli.options import CONTEXT_SETTINGS, json_option
 
 
-@click.command()
+@click.command(context_settings=CONTEXT_SETTINGS)
 @json_option
 def studies(as_json: bool) -> None:
     """List the studies and the question each answers.

@@ -119,7 +119,7 @@ def study_command(study: "Study") -> click.Command:
     return command
 
 
-@click.command()
+@click.command(context_settings=CONTEXT_SETTINGS)
 @click.argument("files", metavar="FILE.toml|FOLDER...", nargs=-1, required=True)
 @games_option(None)
 @click.option("--seed", type=Number(SEED), metavar="S", help="Play other games than the files say.")

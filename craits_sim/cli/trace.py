@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from craits_sim.cli.options import Number, UserError, load_table, rules_options, seed_option
+from craits_sim.cli.options import CONTEXT_SETTINGS, Number, UserError, load_table, rules_options, seed_option
 from craits_sim.ranges import GAMES, Whole
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ GAME = Whole(0, GAMES.high - 1)
 ROUND = Whole(1, 1000)
 
 
-@click.command()
+@click.command(context_settings=CONTEXT_SETTINGS)
 @rules_options
 @seed_option
 @click.option(

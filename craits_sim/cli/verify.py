@@ -4,12 +4,12 @@ import json
 
 import click
 
-from craits_sim.cli.options import json_option
+from craits_sim.cli.options import CONTEXT_SETTINGS, json_option
 
 NAME_WIDTH = 22
 
 
-@click.command()
+@click.command(context_settings=CONTEXT_SETTINGS)
 @json_option
 @click.pass_context
 def verify(ctx: click.Context, as_json: bool) -> None:
