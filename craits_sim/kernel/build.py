@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from craits_sim.encode import MAX_PLAYERS, EncodedBots, EncodedRules
+from craits_sim.kernel._jit import inlined
 
 SMALL_TABLE = 5
 """Seats of the table that most games need; more, or a second deck, take the large table of MAX_PLAYERS seats."""
@@ -34,3 +35,9 @@ def build_for(rules: EncodedRules, bots: EncodedBots, details: bool = False) -> 
         greedy=(0,) * int(bots.greedy_seats != 0),
         details=(0,) * int(details),
     )
+
+
+@inlined
+def seat_field(build):
+    """Give the bits of a seat's field where a lane counts for all seats in one word: 12, or 6 at the large table."""
+    return np.uint64(60 // len(build.seats))

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from craits_sim.encode import MAX_PLAYERS
 from craits_sim.kernel._jit import inlined
+from craits_sim.kernel.build import seat_field
 from craits_sim.kernel.lanes import (
     COUNT_FIELD,
     COUNTS,
@@ -60,7 +61,7 @@ def collect(lanes, lane, ledger, build):
         ledger.counts[lane, place] += np.int64(counts & COUNT_BITS)
         counts >>= COUNT_FIELD
     turns, skips, forced = lanes[TURNS_BY_SEAT + lane], lanes[SKIPS_BY_SEAT + lane], lanes[FORCED_BY_SEAT + lane]
-    width = np.uint64(60 // len(build.seats))
+    width = seat_field(build)
     ones = (np.uint64(1) << width) - np.uint64(1)
     for seat in range(len(build.seats)):
         ledger.counts[lane, SEAT_TURNS + seat] += np.int64(turns & ones)

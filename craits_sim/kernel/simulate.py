@@ -7,7 +7,7 @@ import numpy as np
 from craits_sim.bots import BotSpec
 from craits_sim.encode import EncodedBots, EncodedRules, encode
 from craits_sim.kernel._jit import compiled, inlined
-from craits_sim.kernel.build import build_for
+from craits_sim.kernel.build import build_for, seat_field
 from craits_sim.kernel.details import count_ended_cranks
 from craits_sim.kernel.lanes import GAME, LANES, OWED, ROUND, STATUS, STEPS_BETWEEN, new_lanes
 from craits_sim.kernel.ledger import collect, new_ledger
@@ -115,7 +115,7 @@ def play(lanes, ledger, seed, first_game, games, rules, bots, build, batch, watc
                     next_game += U1
             start_round(lanes, lane, seed, dealer, ledger, rules, bots, build, order, watch)
         counted += steps
-        if counted + steps >= 1 << (60 // len(build.seats)):  # a seat's field could overflow
+        if counted + steps >= np.int64(U1 << seat_field(build)):  # a seat's field could overflow
             for lane in range(LANES):
                 collect(lanes, lane, ledger, build)
             counted = 0

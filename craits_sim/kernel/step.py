@@ -20,6 +20,7 @@ import numpy as np
 
 from craits_sim import encode
 from craits_sim.kernel._jit import inlined
+from craits_sim.kernel.build import seat_field
 from craits_sim.kernel.lanes import (
     CHOICE_S0,
     CHOICE_S1,
@@ -305,7 +306,7 @@ def take_effect(lanes, lane, rules, bots, build):
     """Third part: move the card; what it does, whose turn is next, and what is counted."""
     two_decks = len(build.decks) > 1
     players = rules.players
-    seat_field = np.uint64(60 // len(build.seats))
+    width = seat_field(build)
     status, player = read(lanes, STATUS + lane), read(lanes, PLAYER + lane)
     owed, drawer = read(lanes, OWED + lane), read(lanes, DRAWER + lane)
     dug, crank = read(lanes, DUG + lane), read(lanes, CRANK + lane)
@@ -419,10 +420,10 @@ def take_effect(lanes, lane, rules, bots, build):
     counts = bit(draws) | (bit(pays) << COUNT_FIELD) | (bit(flags & RESHUFFLES != U0) << (COUNT_FIELD * U2))
     counts |= bit(starts) << (COUNT_FIELD * U3)
     write(lanes, COUNTS + lane, read(lanes, COUNTS + lane) + counts)
-    unit = U1 << (actor * seat_field)
+    unit = U1 << (actor * width)
     write(lanes, TURNS_BY_SEAT + lane, read(lanes, TURNS_BY_SEAT + lane) + select(begins, unit, U0))
     write(lanes, FORCED_BY_SEAT + lane, read(lanes, FORCED_BY_SEAT + lane) + select(forced, unit, U0))
-    skips = select(acts_fully & (card & rules.skipping != U0), U1 << (neighbor * seat_field), U0)
+    skips = select(acts_fully & (card & rules.skipping != U0), U1 << (neighbor * width), U0)
     write(lanes, SKIPS_BY_SEAT + lane, read(lanes, SKIPS_BY_SEAT + lane) + skips)
     if len(build.details) > 0:
         write(lanes, PAID_BY_SEAT + lane, read(lanes, PAID_BY_SEAT + lane) + select(pays, unit, U0))
