@@ -8,7 +8,8 @@ numba is told three things before the first function is compiled, and only here.
 
 *Cache.* numba decides whether a cached function is stale by the file that holds it alone and misses an edit in a
 callee. So the cache folder is named by a digest of everything that decides the machine code: the sources of the kernel
-and of the layouts it is compiled against, the versions of numba and llvmlite, the CPU and its features.
+and of the layouts it is compiled against, the versions of numba and llvmlite, the CPU and its features. When a new
+folder is made, those that no start has used for 30 days are removed.
 
 *Without a cache* (folder not writable, disk full) the kernel is compiled in memory at each start; `CACHE_PROBLEMS`
 says why.
@@ -17,7 +18,9 @@ says why.
 import hashlib
 import os
 import secrets
+import shutil
 import tempfile
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -35,6 +38,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 CACHE_PROBLEMS: list[str] = []
 """Why compiled code is not kept on disk; empty as long as it is."""
+
+UNUSED_DAYS = 30
+"""After so many days without a start that used it, a cache folder is one of an earlier version."""
 
 
 def _choose_cpu() -> tuple[str, str]:
@@ -68,16 +74,31 @@ def _choose_cache(digest: str) -> Path | None:
     """Set numba's cache folder and give it; None where it cannot be written."""
     root = os.environ.get("NUMBA_CACHE_DIR") or platformdirs.user_cache_dir("craits_sim")
     folder = Path(root) / f"kernel-{digest}"
+    is_new = not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder) as probe:
             probe.write(bytes(1 << 20))  # about the size of a compiled kernel
             probe.flush()
+        os.utime(folder)  # a start that only reads would leave no trace
     except OSError as error:
         _note_problem(folder, error)
         return None
+    if is_new:
+        _remove_unused(folder.parent)
     numba.config.CACHE_DIR = str(folder)
     return folder
+
+
+def _remove_unused(root: Path) -> None:
+    """Remove the cache folders that were last used more than `UNUSED_DAYS` ago; other processes may do so at once."""
+    oldest = time.time() - UNUSED_DAYS * 24 * 60 * 60
+    for folder in root.glob(f"kernel-{'[0-9a-f]' * 16}*"):
+        with suppress(OSError):  # another process was faster
+            if folder.stat().st_mtime < oldest:
+                # Renamed first: who starts now finds all of it or nothing. What a kill leaves has a name that matches.
+                removed = folder.rename(folder.with_name(f"{folder.name}-{secrets.token_hex(4)}"))
+                shutil.rmtree(removed, ignore_errors=True)
 
 
 CPU = _choose_cpu()
