@@ -22,7 +22,7 @@ from jinja2 import Environment, PackageLoader
 from matplotlib.figure import Figure
 
 from craits_sim.bots import BOTS
-from craits_sim.design import DesignError, DesignPoint, Experiment, describe_bots, self_contained, variant_text
+from craits_sim.design import DesignError, DesignPoint, Experiment, describe_tables, self_contained, variant_text
 from craits_sim.plots import STYLE
 from craits_sim.rules import FIELDS, differences, load_rules, preset_names
 from craits_sim.stats import digits_from_se, number_text
@@ -31,8 +31,11 @@ from craits_sim.text import toml_value
 if TYPE_CHECKING:
     from craits_sim.studies.base import Study
 
-FILES = ("index.html", "summary.csv", "chart.svg", "chart.png", "experiment.toml", "provenance.json", "rules.toml")
+RULES = "rules.toml"
+FILES = ("index.html", "summary.csv", "chart.svg", "chart.png", "experiment.toml", "provenance.json", RULES)
 """What a report consists of; ``rules.toml`` is there only where the rules are no preset."""
+
+PNG_DPI = 150
 
 STATISTICS = ("unit", "estimate", "se", "ci_low", "ci_high", "ci_level", "n")
 """The columns that every row of a summary has a value in, undefined ones included."""
@@ -57,6 +60,7 @@ class ReadingTable(NamedTuple):
 
     columns: tuple[str, ...]
     rows: list[tuple[str, ...]]
+    values: list[tuple[object, ...]]  # what figures are sorted by: the full value, of an interval its lower end
     figures: frozenset[int]  # the columns that hold figures
     note: str  # what is the same in all rows
 
@@ -176,14 +180,12 @@ def write_report(
         If the report cannot be written; an earlier report is untouched then.
     """
     with replacing(folder) as temporary:
-        repeatable = experiment.model_copy(update={"variants": list(map(self_contained, experiment.variants))})
         if experiment.rules not in preset_names():
             classic = load_rules("classic")
-            _write(temporary / "rules.toml", load_rules(experiment.rules).to_toml(classic, "classic"))
-            repeatable = repeatable.model_copy(update={"rules": "rules.toml"})
+            _write(temporary / RULES, load_rules(experiment.rules).to_toml(classic, "classic"))
         chart = _draw(study.plot(summary), temporary)
         summary.to_csv(temporary / "summary.csv", index=False, lineterminator="\n")
-        _write(temporary / "experiment.toml", repeatable.to_toml())
+        _write(temporary / "experiment.toml", _repeatable(experiment).to_toml())
         _write(temporary / "provenance.json", json.dumps(provenance, indent=2, ensure_ascii=False) + "\n")
         highlights = study.highlights(summary)
         page = render(
@@ -204,6 +206,31 @@ def write_report(
         _write(temporary / "index.html", page)
 
 
+def is_finished(folder: Path, experiment: Experiment, provenance: Mapping[str, object]) -> bool:
+    """Tell whether a folder holds the report of an experiment, from the same versions and rules.
+
+    Parameters
+    ----------
+    provenance
+        As for `write_report`, without what a run adds to it.
+    """
+    try:
+        written = (folder / "experiment.toml").read_text(encoding="utf-8")
+        came_from = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    same = all(came_from.get(key) == value for key, value in provenance.items() if key != "games")
+    return same and written == _repeatable(experiment).to_toml()
+
+
+def _repeatable(experiment: Experiment) -> Experiment:
+    """Give the experiment as its report holds it: without files from elsewhere."""
+    repeatable = experiment.model_copy(update={"variants": list(map(self_contained, experiment.variants))})
+    if experiment.rules in preset_names():
+        return repeatable
+    return repeatable.model_copy(update={"rules": RULES})
+
+
 def render(template: str, **values: object) -> str:
     """Fill in one of the templates; texts are escaped."""
     environment = Environment(loader=PackageLoader("craits_sim"), autoescape=True, trim_blocks=True, lstrip_blocks=True)
@@ -218,8 +245,13 @@ def _draw(figure: Figure, folder: Path) -> str:
     """Save a figure as SVG and PNG, without dates or versions, and give the SVG element."""
     drawing = io.StringIO()
     with matplotlib.rc_context(fname=STYLE):
+        # Laid out once: each file would else be laid out, and drawn, twice over.
+        if (layout := figure.get_layout_engine()) is not None:
+            figure.set_dpi(PNG_DPI)  # letters are a little wider or narrower than at another one
+            layout.execute(figure)
+            figure.set_layout_engine(None)
         figure.savefig(drawing, format="svg", metadata={"Date": None, "Creator": None})
-        figure.savefig(folder / "chart.png", format="png", dpi=150, metadata={"Software": None})
+        figure.savefig(folder / "chart.png", format="png", dpi=PNG_DPI, metadata={"Software": None})
     svg = drawing.getvalue()
     _write(folder / "chart.svg", svg)
     return svg[svg.index("<svg") :]
@@ -285,15 +317,17 @@ def reading_table(summary: pd.DataFrame) -> ReadingTable:
         **{name: _words(name) for name in further},
     }
     shown = [name for name in headings if name not in same and (name in names or name == "interval")]
-    numeric = [name for name in shown if all(isinstance(row.get(name), int | float | None) for row in rows)]
+    numeric = [name for name in shown if all(type(row.get(name)) in (int, float, type(None)) for row in rows)]
+    sorted_by = ["ci_low" if name == "interval" else name if name in numeric else "" for name in shown]
     notes = [f"{_words(name)}: {_cell(rows[0], name)}" for name in [*labels, *further] if name in same]
     if "simultaneous" in {row.get("ci_kind") for row in rows}:
         notes.append("the intervals of one kind of estimate at one design point hold together")
     if "sequence" in {row.get("ci_kind") for row in rows}:
-        notes.append("the intervals are those of a confidence sequence, and those of all seats hold together")
+        notes.append("the intervals are those of a confidence sequence, and those of all verdicts hold together")
     return ReadingTable(
         columns=tuple(headings[name] for name in shown),
         rows=[tuple(_cell(row, name) for name in shown) for row in rows],
+        values=[tuple(row.get(name) for name in sorted_by) for row in rows],
         figures=frozenset(place for place, name in enumerate(shown) if name in ["interval", *numeric]),
         note="; ".join(notes),
     )
@@ -305,7 +339,7 @@ def _cell(row: Mapping[str, Any], name: str) -> str:
     if name == "interval":
         ends = [_cell(row, end) for end in ("ci_low", "ci_high")]
         return " to ".join(ends) if all(ends) and row["ci_low"] != row["ci_high"] else ""
-    if se and name in ("estimate", "ci_low", "ci_high"):
+    if se and name in ("estimate", "ci_low", "ci_high", "base_value", "variant_value"):
         return number_text(row[name], se)
     if name == "se":
         return f"{se:,.{digits_from_se(se) + 1}f}" if se else ""
@@ -334,11 +368,11 @@ def _as_text(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, bool):
-        return "yes" if value else "no"
+        return toml_value(value)
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, float):
-        return f"{value:.4g}"
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {_as_text(part)}" for key, part in value.items())
     if isinstance(value, Sequence) and not isinstance(value, str):
@@ -352,7 +386,6 @@ def _played(
     """Say what was played: for each term of a list, a text and the items under it."""
     rules = points[0].rules
     digest = f" (digest {rules.digest})" if len({point.rules.digest for point in points}) == 1 else ""
-    bots = dict.fromkeys(describe_bots(point.bots) for point in points)
     kinds = dict.fromkeys(bot.name for point in points for bot in point.bots)
     different = [
         f"{key} = {toml_value(value)} (classic: {toml_value(classic)}). {FIELDS[key].sentence}"
@@ -363,14 +396,14 @@ def _played(
         ("Rules", f"{rules.name}{digest}. {rules.description}", []),
         ("Different from classic", "" if different else "nothing", different),
         ("Players", ", ".join(map(str, sorted({point.rules.players for point in points}))), []),
-        ("Bots", " / ".join(bots), [f"{name}: {BOTS[name].description}" for name in kinds]),
+        ("Bots", describe_tables(points), [f"{name}: {BOTS[name].description}" for name in kinds]),
         ("Games", _games(experiment, points, summary), []),
         ("Seed", str(experiment.seed), []),
     ]
     if experiment.variants:
         played.append(("Variants", "", list(map(variant_text, experiment.variants))))
     if experiment.vary:
-        levels = [f"{key}: {_as_text(values)}" for key, values in experiment.vary.items()]
+        levels = [f"{key} = {toml_value(values)}" for key, values in experiment.vary.items()]
         played.append(("Varied", f"{len(points):,} design points, all combinations of", levels))
     return played
 
@@ -397,19 +430,20 @@ def _hints(
         )
     if experiment.until_decided:
         yield (
-            "The games went on until the verdict was certain. The intervals and p-values of means and differences are "
-            "those of a confidence sequence (Waudby-Smith and others 2024): they are wider, and hold at all numbers of "
-            "games at once, so that it does no harm to stop when one likes what they say. Exact intervals of rare "
-            "outcomes, and those of quantiles, are made for a fixed number of games, and are a little too sure here."
+            "The games went on until every verdict was certain, or for as many as were allowed. The intervals and "
+            "p-values of means and differences are those of a confidence sequence (Waudby-Smith and others 2024): they "
+            "are wider, and hold at all numbers of games at once, so that it does no harm to stop when one likes what "
+            "they say. Those of all verdicts in the table hold together: the chance that any is wrong is at most "
+            f"{100 * (1 - experiment.level):.3g}%. Exact intervals of rare outcomes without a verdict, and those of "
+            "quantiles, are made for a fixed number of games, and are a little too sure here."
         )
     if "ci_kind" in summary and "simultaneous" in set(summary["ci_kind"]):
         yield "Simultaneous intervals are wider: that often, all intervals of a group hold their values at once."
     if "verdict" in summary:
         yield (
-            f"The margin ({experiment.margin:g}, in {study.margin_unit}) is the largest difference that does "
-            "not matter. Advantage: the difference is real and was not shown to lie within the margin. "
-            "Negligible: it was shown to lie within the margin, and none was seen. Real but negligible: both "
-            "were shown. Inconclusive: neither; more games would decide."
+            f"{study.margin_sentence(experiment)} {study.finding.capitalize()}: the difference is real "
+            "and was not shown to lie within the margin. Negligible: it was shown to lie within the margin, and none "
+            "was seen. Real but negligible: both were shown. Inconclusive: neither; more games would decide."
         )
     yield from (hint for column, hint in HINTS.items() if column in summary)
     if len(points) > 1:

@@ -105,8 +105,10 @@ class Browser:
         return answer
 
     @contextmanager
-    def open(self, file: Path, width: int, *, dark: bool = False, media: str = "screen") -> Iterator["Page"]:
-        """Show a file in a window of some width in pixels."""
+    def open(
+        self, file: Path, width: int, *, dark: bool = False, media: str = "screen", scripts: bool = True
+    ) -> Iterator["Page"]:
+        """Show a file in a window of some width in pixels; without ``scripts`` none of its own runs."""
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
@@ -119,6 +121,7 @@ class Browser:
             deviceScaleFactor=1,
             mobile=width < 600,
         )
+        self.call("Emulation.setScriptExecutionDisabled", session, value=not scripts)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", session, media=media, features=[scheme])
         self.events.clear()
@@ -140,6 +143,35 @@ class Page:
         result = self._browser.call("Runtime.evaluate", self._session, expression=script, returnByValue=True)
         assert "exceptionDetails" not in result, result
         return result["result"].get("value")
+
+    def click(self, selector: str, text: str) -> None:
+        """Press the mouse on the first element of a selector that has this text, where it is shown."""
+        box = self.evaluate(
+            f"""(() => {{
+              const elements = [...document.querySelectorAll({json.dumps(selector)})];
+              const element = elements.find(one => one.textContent === {json.dumps(text)});
+              element.scrollIntoView({{ block: "center", inline: "center" }});
+              return element.getBoundingClientRect().toJSON();
+            }})()"""
+        )
+        place = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
+        for kind in ("mousePressed", "mouseReleased"):
+            self._browser.call(
+                "Input.dispatchMouseEvent", self._session, type=kind, button="left", clickCount=1, **place
+            )
+
+    def press(self, key: str) -> None:
+        """Press a key: ``Tab`` or ``Enter``."""
+        code, text = {"Tab": (9, ""), "Enter": (13, "\r")}[key]
+        for kind in ("keyDown", "keyUp"):
+            self._browser.call(
+                "Input.dispatchKeyEvent",
+                self._session,
+                type=kind,
+                key=key,
+                windowsVirtualKeyCode=code,
+                **({"text": text} if text and kind == "keyDown" else {}),
+            )
 
     def complaints(self) -> list[str]:
         """List what stands in the console, and what scripts threw."""

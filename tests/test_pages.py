@@ -38,7 +38,7 @@ RATIO_OF_LUMINANCES = """
     }
     return "rgb(255, 255, 255)";
   };
-  const texts = [...document.querySelectorAll("h1, h2, h3, p, li, td, th, dt, dd, pre, summary, footer")];
+  const texts = [...document.querySelectorAll("h1, h2, h3, p, li, td, th, th button, dt, dd, pre, summary, footer")];
   return Math.min(...texts.map(element => {
     const [a, b] = [luminance(getComputedStyle(element).color), luminance(background(element))];
     return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
@@ -112,6 +112,75 @@ def test_the_table_can_be_read(browser: Browser, reports: Path, name: str, width
             assert page.evaluate(f"{parent}.scrollWidth <= {parent}.clientWidth")
 
 
+COLUMN = """
+(head => {
+  const column = [...document.querySelectorAll("th")].find(cell => cell.textContent === head);
+  const cells = [...column.closest("table").tBodies[0].rows].map(row => row.cells[column.cellIndex]);
+  return {
+    sort: column.ariaSort,
+    sorted: column.closest("tr").querySelectorAll("th:not([aria-sort=none])").length,
+    texts: cells.map(cell => cell.textContent),
+    values: cells.filter(cell => cell.textContent).map(cell => Number(cell.dataset.value)),
+  };
+})
+"""
+"""How the first table is sorted by a column, and what stands in it."""
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_table_is_sorted_by_a_click_on_a_head_and_restored_by_the_third(
+    browser: Browser, reports: Path, width: int
+) -> None:
+    # Rounded, some standard errors of the dealer's report are equal; some rows have no p-value.
+    with browser.open(reports / "dealer/index.html", width) as page:
+        before = {head: page.evaluate(f"{COLUMN}('{head}')") for head in ("std. error", "p adjusted", "estimand")}
+        assert all(column["sort"] == "none" for column in before.values())
+        assert len(set(before["std. error"]["texts"])) < len(set(before["std. error"]["values"]))
+        assert "" in before["p adjusted"]["texts"]
+        for head in ("std. error", "p adjusted"):
+            for order in ("ascending", "descending"):
+                page.click("th button", head)
+                now = page.evaluate(f"{COLUMN}('{head}')")
+                assert (now["sort"], now["sorted"]) == (order, 1)
+                assert now["values"] == sorted(before[head]["values"], reverse=order == "descending")
+                assert now["values"] != before[head]["values"]
+                empty = before[head]["texts"].count("")
+                assert all(not text for text in now["texts"][len(now["texts"]) - empty :])
+        page.click("th button", "estimand")
+        assert page.evaluate(f"{COLUMN}('estimand')")["texts"] == sorted(before["estimand"]["texts"])
+        page.click("th button", "estimand")
+        page.click("th button", "estimand")
+        assert {head: page.evaluate(f"{COLUMN}('{head}')") for head in before} == before
+        assert page.complaints() == []
+
+
+def test_a_table_is_sorted_from_the_keyboard(browser: Browser, reports: Path) -> None:
+    with browser.open(reports / "dealer/index.html", 1400) as page:
+        page.evaluate("document.querySelector('th button').focus()")
+        for key in ("Tab", "Enter"):
+            page.press(key)
+        assert page.evaluate("document.querySelectorAll('th')[1].ariaSort") == "ascending"
+
+
+def test_without_scripts_a_table_is_as_it_was_written(browser: Browser, reports: Path) -> None:
+    with browser.open(reports / "dealer/index.html", 1400, scripts=False) as page:
+        assert page.evaluate("document.querySelectorAll('td').length") > 20
+        assert page.evaluate("document.querySelectorAll('button').length") == 0
+        assert page.complaints() == []
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_head_of_a_long_table_stays_in_sight(browser: Browser, reports: Path, width: int) -> None:
+    with browser.open(reports / "dealer/index.html", width) as page:
+        page.evaluate("document.querySelector('summary').click()")
+        box = "document.querySelector('details .scroll')"
+        page.evaluate(f"{box}.scrollTop = 1000, {box}.scrollIntoView()")
+        top = f"{box}.querySelector('th').getBoundingClientRect().top - {box}.getBoundingClientRect().top"
+        assert page.evaluate(f"{box}.scrollTop") == 1000
+        assert page.evaluate(top) == 0
+        assert page.evaluate(f"{box}.clientHeight < innerHeight")
+
+
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("name", PAGES)
 def test_text_stands_out_from_its_background(browser: Browser, reports: Path, name: str, dark: bool) -> None:
@@ -135,7 +204,7 @@ def test_folded_rows_open(browser: Browser, reports: Path) -> None:
         folded = page.evaluate("document.documentElement.scrollHeight")
         page.evaluate("document.querySelector('summary').click()")
         assert page.evaluate("document.querySelector('details').open")
-        assert page.evaluate("document.documentElement.scrollHeight") > folded + 1000
+        assert page.evaluate("document.documentElement.scrollHeight") > folded + 500
 
 
 def test_a_complaint_and_a_request_would_be_seen(browser: Browser, tmp_path: Path) -> None:

@@ -279,7 +279,7 @@ class Outline(HTMLParser):
 def test_the_page_needs_nothing_but_itself(page: str) -> None:
     svg_free = [link for link in Outline(page).loaded if not link.startswith("data:")]
     assert svg_free == []
-    for loader in ("<script", "@import", "url(http", "<img", "<iframe"):
+    for loader in ("<script ", "import", "fetch", "url(http", "<img", "<iframe"):
         assert loader not in page
 
 
@@ -326,7 +326,7 @@ def test_the_page_says_what_was_played(tmp_path: Path) -> None:
         "wild = [&#34;8&#34;, &#34;9&#34;] (classic: [&#34;8&#34;])",
         "2,000 at each design point",
         "greedy: plays the card",
-        "players: 2, 3",
+        "players = [2, 3]",
         "77",
     ):
         assert text in page
@@ -371,6 +371,22 @@ def test_rows_for_people_are_rounded_by_the_standard_error() -> None:
     assert table.rows == [("25.1", "24.9 to 25.4", "0.12"), ("25.123", "24.880 to 25.370", "0.0012")]
     assert table.note == "estimand: win share; n: 10,000"
     assert table.figures == {0, 1, 2}
+
+
+def test_figures_are_sorted_by_their_full_value_and_intervals_by_their_lower_end() -> None:
+    # Both estimates read 25.1; the second row has no p-value, and its verdict is a text.
+    table = report.reading_table(
+        frame(estimate=[25.123, 25.121], p_value=[1e-9, np.nan], verdict=["advantage", "negligible"])
+    )
+    assert table.columns == ("estimate (%)", "95% interval", "std. error", "p value", "verdict")
+    assert table.values == [(25.123, 24.88, 0.1234, 1e-9, None), (25.121, 24.88, 0.1234, None, None)]
+
+
+def test_truth_values_are_no_figures() -> None:
+    table = report.reading_table(frame(estimate=[1.0, 2.0], share=[True, False]))
+    assert [row[-1] for row in table.rows] == ["true", "false"]
+    assert len(table.columns) - 1 not in table.figures
+    assert [row[-1] for row in table.values] == [None, None]
 
 
 def test_an_exact_row_has_no_interval_and_an_undefined_one_no_error() -> None:
