@@ -5,14 +5,15 @@ sums of whole numbers; these add in any order to the same result, so that neithe
 the chunks shows in it. Only sums are kept: memory does not grow with the number of games.
 
 A run may end early, where a rule that looks at the sums says so. It looks at the games 0 to N - 1 for values of N that
-are fixed beforehand, so that neither threads nor chunks decide where the run ends.
+are fixed beforehand, so that neither threads nor chunks decide where the run ends. It may also begin with the sums of
+games that an earlier run has played.
 """
 
 import platform
 import sys
 import threading
 import time
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from importlib.metadata import version
@@ -41,8 +42,25 @@ CHUNKS_BYTES = 100_000_000
 FIRST_CHUNK_ROUNDS = 4000
 """The length of the first chunks, before it is known how long a game takes; rounds of all design points."""
 
+MOST_CHUNKS_WAITING = 4
+"""Finished chunks that may wait for an earlier one, for each thread. While a chunk is played the other threads finish
+about one each, so that this binds only where one takes several times as long as the others."""
+
 SECONDS_BETWEEN_LOOKS = 0.2
 """How often the main thread looks for Ctrl-C while it waits, on systems where that does not wake it."""
+
+SECONDS_BETWEEN_KEEPS = 30.0
+"""How often what is played is kept, for a run that is killed without warning."""
+
+
+class Played(NamedTuple):
+    """Games 0 to ``games - 1``, and their sums."""
+
+    games: int
+    sums: Sums
+
+
+Keep = Callable[[Played], None]
 
 
 class Chunk(NamedTuple):
@@ -71,6 +89,8 @@ def run(
     enough: Callable[[int, Sums], bool] | None = None,
     recorder: "Recorder | None" = None,
     details: bool = False,
+    begun: Played | None = None,
+    keep: Keep | None = None,
 ) -> Sums:
     """Play games 0 to ``games - 1`` at every design point, and sum up what ``tally`` makes of them.
 
@@ -90,8 +110,8 @@ def run(
     threads
         1 or more.
     on_progress
-        Is called in this thread with the games played so far and their sums: with 0 and none when the kernel is ready,
-        and after each chunk.
+        Is called in this thread with the games played so far and their sums: with what is there already, 0 and none as
+        a rule, when the kernel is ready, and then for each chunk, in the order of games.
     enough
         Is called in this thread with each N of `craits_sim.sequential.looks`, in order, and the sums of games 0 to
         N - 1. The first N for which it says yes ends the run with these sums; what was played beyond it does not count.
@@ -99,6 +119,12 @@ def run(
         Gets the batches of each chunk, and writes in this thread, in the order of games, those that count.
     details
         Whether the batches that ``tally`` gets have the arrays of `craits_sim.results.DETAILS`.
+    begun
+        What an earlier run of the same games has played: this one goes on from there. Up to ``games`` games; nothing is
+        recorded of them.
+    keep
+        Is called in this thread with what is played, every `SECONDS_BETWEEN_KEEPS` and when the run is interrupted or
+        fails, so that a later one can begin there.
 
     Raises
     ------
@@ -107,21 +133,23 @@ def run(
     KeyboardInterrupt
         On Ctrl-C; the threads have stopped by then.
     """
+    prefix = Prefix(begun or Played(0, {}), looks(games) if enough else [games], recorder)
     get_ready(points, details)
     if on_progress:
-        on_progress(0, {})
+        on_progress(*prefix.played)
+    if prefix.at_look and enough and enough(*prefix.played):
+        return prefix.played.sums
     size_limit = _largest_chunk(points, threads, details)
     seconds_per_game = None
-    submitted = played = 0
-    total: Sums = {}
-    prefix = Prefix(looks(games) if enough else [games], recorder)
+    submitted = prefix.played.games
+    last_kept = time.monotonic()
     stop = threading.Event()
     pending: set[Future[Chunk]] = set()
     pool = ThreadPoolExecutor(threads)
     try:
         while submitted < games or pending:
             # One chunk more than threads, so that none has to wait for this one.
-            while submitted < games and len(pending) <= threads:
+            while submitted < games and len(pending) <= threads and prefix.waiting < MOST_CHUNKS_WAITING * threads:
                 left = prefix.look_after(submitted) - submitted
                 size = min(_chunk_size(points, seconds_per_game, left, threads), size_limit)
                 pending.add(pool.submit(_play_chunk, points, tally, seed, submitted, size, stop, recorder, details))
@@ -129,48 +157,60 @@ def run(
             finished, pending = wait(pending, SECONDS_BETWEEN_LOOKS, FIRST_COMPLETED)
             for future in finished:
                 chunk = future.result()
-                total = _added(total, chunk.sums)
-                played += chunk.games
                 seconds_per_game = chunk.seconds / chunk.games
-                if on_progress:
-                    on_progress(played, total)
-                if enough or recorder:
-                    for look, sums in prefix.looks_reached(chunk):
-                        if enough and enough(look, sums):
-                            return sums
+                for played in prefix.take(chunk):
+                    if on_progress:
+                        on_progress(*played)
+                    if prefix.at_look and enough and enough(*played):
+                        return played.sums
+            if keep and time.monotonic() - last_kept > SECONDS_BETWEEN_KEEPS:
+                keep(prefix.played)
+                last_kept = time.monotonic()
+    except BaseException:
+        stop.set()
+        if keep and prefix.played.games:
+            keep(prefix.played)
+        raise
     finally:
         stop.set()
         pool.shutdown(cancel_futures=True)
-    return total
+    return prefix.played.sums
 
 
 class Prefix:
-    """The sums of games 0 to N - 1 at each look, from chunks that come in any order and never reach across a look.
+    """What is played of games 0, 1, 2 and so on without a gap, from chunks that come in any order.
 
-    Here chunks come into order; it is also where they are recorded.
+    No chunk reaches across a look. Here chunks come into order; it is also where they are recorded.
     """
 
-    def __init__(self, looks: Iterable[int], recorder: "Recorder | None" = None) -> None:
+    def __init__(self, begun: Played, looks: Iterable[int], recorder: "Recorder | None" = None) -> None:
+        self.played = begun  # replaced as one: Ctrl-C may come between any two lines
         self._looks = list(looks)
         self._recorder = recorder
         self._waiting: dict[int, Chunk] = {}
-        self._games = 0
-        self._sums: Sums = {}
+
+    @property
+    def waiting(self) -> int:
+        """The number of chunks that wait for an earlier one."""
+        return len(self._waiting)
+
+    @property
+    def at_look(self) -> bool:
+        """Whether it is time to look at what is played."""
+        return self.played.games in self._looks
 
     def look_after(self, games: int) -> int:
         """Give the first look at more than ``games`` games; there must be one."""
         return self._looks[bisect_right(self._looks, games)]
 
-    def looks_reached(self, chunk: Chunk) -> Iterator[tuple[int, Sums]]:
-        """Take in a chunk, and give the looks up to which all games are there now, with their sums."""
+    def take(self, chunk: Chunk) -> Iterator[Played]:
+        """Take in a chunk, and give what is played after it and after each chunk that has waited for it."""
         self._waiting[chunk.first_game] = chunk
-        while following := self._waiting.pop(self._games, None):
+        while following := self._waiting.pop(self.played.games, None):
             if self._recorder and following.rows is not None:
                 self._recorder.write(following.rows)
-            self._sums = _added(self._sums, following.sums)
-            self._games += following.games
-            if self._games == self._looks[bisect_left(self._looks, self._games)]:
-                yield self._games, self._sums
+            self.played = Played(self.played.games + following.games, _added(self.played.sums, following.sums))
+            yield self.played
 
 
 def get_ready(points: Sequence[DesignPoint], details: bool = False) -> Start:

@@ -2,9 +2,11 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -93,6 +95,35 @@ def test_a_run_of_fewer_games_is_the_beginning_of_a_longer_one() -> None:
 # --- How a run is cut up ---
 
 
+@pytest.mark.parametrize("begun", [1, 69, 70, 200, GAMES])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_run_goes_on_from_what_is_played(monkeypatch: pytest.MonkeyPatch, begun: int, threads: int) -> None:
+    monkeypatch.setattr(runner, "CHUNK_GAMES", 70)
+    played = runner.Played(begun, run([point()], games=begun))
+    seen: list[int] = []
+    sums = run([point()], begun=played, threads=threads, on_progress=lambda games, _sums: seen.append(games))
+    assert as_lists(sums) == as_lists(run([point()]))
+    assert seen[0] == begun
+    assert seen[-1] == GAMES
+
+
+def test_what_is_played_is_kept_now_and_then_and_when_the_run_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "CHUNK_GAMES", 10)
+    monkeypatch.setattr(runner, "SECONDS_BETWEEN_KEEPS", 0.0)
+    kept: list[runner.Played] = []
+
+    def interrupt(played: int, _sums: Sums) -> None:
+        if played >= 100:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run([point()], games=10**6, on_progress=interrupt, keep=kept.append)
+    assert 2 <= len(kept) <= 11
+    assert kept[-1].games == 100
+    for games, sums in kept:
+        assert as_lists(sums) == as_lists(run([point()], games=games))
+
+
 def test_progress_begins_with_nothing_and_ends_with_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "CHUNK_GAMES", 70)
     seen: list[tuple[int, dict[str, Any]]] = []
@@ -105,19 +136,42 @@ def test_progress_begins_with_nothing_and_ends_with_everything(monkeypatch: pyte
 
 def test_only_a_few_chunks_wait_for_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "CHUNK_GAMES", 1)
-    submitted = 0
+    submitted: list[Any] = []
+    waiting: list[int] = []
 
     class CountingPool(ThreadPoolExecutor):
         def submit(self, *arguments: Any, **options: Any) -> Any:
-            nonlocal submitted
-            submitted += 1
-            return super().submit(*arguments, **options)
+            submitted.append(super().submit(*arguments, **options))
+            waiting.append(sum(not chunk.done() for chunk in submitted))
+            return submitted[-1]
 
     monkeypatch.setattr(runner, "ThreadPoolExecutor", CountingPool)
-    waiting: list[int] = []
-    run([point()], tally_games, games=60, on_progress=lambda played, _sums: waiting.append(submitted - played))
-    assert submitted == 60
+    run([point()], tally_games, games=60)
+    assert len(submitted) == 60
     assert max(waiting) <= 2 + 1
+
+
+def test_only_a_few_chunks_are_played_ahead_of_a_slow_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "CHUNK_GAMES", 1)
+    ahead = 0
+    play_chunk = runner._play_chunk
+    caught_up = threading.Event()
+
+    def first_is_slow(points: Any, tally: Any, seed: int, first_game: int, *others: Any) -> Any:
+        nonlocal ahead
+        if first_game == 0:  # it ends when the run has stopped to play others, or has played them all
+            caught_up.wait(1.0)
+        ahead += not caught_up.is_set()
+        chunk = play_chunk(points, tally, seed, first_game, *others)
+        if first_game == 0:
+            caught_up.set()
+        return chunk
+
+    monkeypatch.setattr(runner, "_play_chunk", first_is_slow)
+    sums = run([point()], tally_games, games=300)
+    assert as_lists(sums)["0.games"] == [300]
+    # Those that wait, those that were waiting for a thread by then, and the slow one.
+    assert runner.MOST_CHUNKS_WAITING <= ahead <= 2 * runner.MOST_CHUNKS_WAITING + 3 + 1
 
 
 def test_chunks_grow_to_their_time_and_shrink_near_the_end() -> None:
@@ -183,7 +237,8 @@ def test_ctrl_c_stops_the_threads_and_goes_on_to_the_caller() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         run([point()], tally, games=10**9, on_progress=interrupt)
-    assert tallied <= 5 + 2 + 1
+    # Those of the first 50 games, those ahead of one of them, and those in play or waiting for a thread.
+    assert tallied <= 5 + 2 * runner.MOST_CHUNKS_WAITING + 2 + 1
 
 
 @pytest.mark.usefixtures("_many_chunks")
@@ -335,6 +390,57 @@ def test_a_folder_that_cannot_be_written_means_compiling_in_memory(
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(cache / folder))
     assert _jit._choose_cache("abc") is None
     assert len(_jit.CACHE_PROBLEMS) == 1
+
+
+def used(folder: Path, days_ago: float) -> Path:
+    """Make a cache folder as it is so many days after its last use."""
+    (folder / "kernel").mkdir(parents=True)
+    (folder / "kernel" / "step.nbc").write_bytes(b"code")
+    then = time.time() - days_ago * 86_400
+    os.utime(folder, (then, then))
+    return folder
+
+
+OLD, RECENT, MINE, LEFT = (f"kernel-{digit * 16}" for digit in "abcd")
+
+
+def test_a_new_cache_folder_replaces_those_unused_for_a_month(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Beside them: one in use, what a removal that was killed left, and folders that are none of ours.
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(cache))
+    for name, days_ago in ((OLD, 31), (RECENT, 29), (f"{LEFT}-12ab34cd", 31), ("kernel-notes", 31), ("other", 31)):
+        used(cache / name, days_ago)
+    assert _jit._choose_cache(MINE.removeprefix("kernel-")) == cache / MINE
+    assert sorted(os.listdir(cache)) == sorted([RECENT, MINE, "kernel-notes", "other"])
+    assert (cache / RECENT / "kernel" / "step.nbc").read_bytes() == b"code"
+
+
+def test_a_cache_folder_that_is_used_counts_as_used(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The start that uses an old folder keeps it, and the start that makes a new one later finds it used.
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(cache))
+    used(cache / OLD, 31)
+    for name in (OLD, MINE):
+        _jit._choose_cache(name.removeprefix("kernel-"))
+    assert sorted(os.listdir(cache)) == sorted([OLD, MINE])
+
+
+def test_two_starts_may_remove_unused_cache_folders_at_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The other start has taken the first folder away when this one comes to it.
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(cache))
+    for name in (OLD, LEFT):
+        used(cache / name, 31)
+    rename, taken = Path.rename, []
+
+    def rename_after_the_other(folder: Path, target: Path) -> Path:
+        if not taken:
+            taken.append(folder.name)
+            shutil.rmtree(folder)
+        return rename(folder, target)
+
+    monkeypatch.setattr(Path, "rename", rename_after_the_other)
+    assert _jit._choose_cache(MINE.removeprefix("kernel-")) == cache / MINE
+    assert taken[0] in (OLD, LEFT)
+    assert os.listdir(cache) == [MINE]
+    assert _jit.CACHE_PROBLEMS == []
 
 
 def test_compiling_is_announced_when_it_happens_and_only_then(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,11 +13,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 from numpy.typing import NDArray
+from scipy.special import betaln
 
 from craits_sim import runner
+from craits_sim.api import prepare
 from craits_sim.bots import parse_bots
 from craits_sim.cli import cli
 from craits_sim.design import DesignError, DesignPoint, Experiment, make_experiment
@@ -27,6 +30,8 @@ from craits_sim.sequential import (
     FIRST_LOOK,
     MOST_GAMES,
     TUNED_AT,
+    Differences,
+    RareShare,
     games_to_decide,
     is_decided,
     looks,
@@ -34,11 +39,11 @@ from craits_sim.sequential import (
     sequence_interval,
     sequence_p_value,
     sequence_verdict,
+    share_sequence,
 )
 from craits_sim.stats import (
     Goal,
     Interval,
-    Moments,
     Verdict,
     difference_p_value,
     equivalence_p_value,
@@ -50,7 +55,8 @@ from craits_sim.stats import (
 )
 from craits_sim.studies import get_study
 from craits_sim.studies.base import Sums
-from craits_sim.studies.stopping import StoppingRule, in_sequence, reason_to_stop
+from craits_sim.studies.compare import FEWEST_GAMES_IN_SEQUENCE
+from craits_sim.studies.stopping import StoppingRule, in_sequence, look
 from tests.fake_run import fake_batch
 
 Floats = NDArray[np.float64]
@@ -129,11 +135,12 @@ def test_a_verdict_is_certain_within_the_margin_or_beyond_it(
 
 @pytest.mark.parametrize("means", [[0.003, -0.003], [0.03, -0.03], [0.0, 0.0]])
 def test_the_games_to_decide_are_those_at_which_the_sequence_decides(means: list[float]) -> None:
-    seen = Moments(3000, np.array(means), np.diag([0.19, 0.2]))
-    needed = games_to_decide(seen, 0.01, 0.95)
+    spread = np.sqrt([0.19, 0.2])
+    seen = Differences(np.array(means), spread / np.sqrt(3000), 3000, 0.01)
+    needed = games_to_decide(seen, 0.95, 2)
 
     def decides(games: float) -> bool:
-        se = np.sqrt(np.diagonal(seen.covariance) / games)
+        se = spread / np.sqrt(games)
         return bool(is_decided(sequence_interval(means, se, games, 0.95, 2), 0.01))
 
     assert decides(needed * 1.02)
@@ -141,7 +148,34 @@ def test_the_games_to_decide_are_those_at_which_the_sequence_decides(means: list
 
 
 def test_no_number_of_games_decides_about_an_edge_as_large_as_the_margin() -> None:
-    assert games_to_decide(Moments(3000, np.array([0.01]), np.array([[0.2]])), 0.01, 0.95) == inf
+    assert games_to_decide(Differences(np.array([0.01]), np.array([0.008]), 3000, 0.01), 0.95, 1) == inf
+
+
+@pytest.mark.parametrize(("seen", "games", "together"), [(0, 4000, 1), (3, 9000, 16), (250, 2000, 1), (2000, 2000, 4)])
+def test_the_sequence_of_a_share_is_the_formula_of_its_source(seen: int, games: int, together: int) -> None:
+    # At each end of the interval that is not the end of all shares, the two sides of the formula are equal.
+    a, b, alpha = 0.5, 0.5 * (1 - 0.001) / 0.001, 0.05 / together
+    low, high = share_sequence(seen, games, 0.95, together, expected=0.001)
+    mixture = betaln(a + seen, b + games - seen) - betaln(a, b)
+    for end in (low, high):
+        if 0 < end < 1:
+            likelihood = seen * np.log(end) + (games - seen) * np.log1p(-end)
+            assert mixture == pytest.approx(likelihood - np.log(alpha), abs=1e-6)
+    assert (low == 0) == (seen == 0)
+    assert (high == 1) == (seen == games)
+    assert low <= seen / games <= high
+
+
+@pytest.mark.parametrize("seen", [0, 1, 30])
+def test_the_games_to_decide_about_a_share_are_those_at_which_its_sequence_decides(seen: int) -> None:
+    needed = games_to_decide(RareShare(seen, 10_000, 0.15), 0.95, 3)
+
+    def decides(games: float) -> bool:
+        scaled = share_sequence(seen / 10_000 * games, [games], 0.95, 3, expected=0.0015).times(100)
+        return bool(is_decided(scaled, 0.15))
+
+    assert decides(needed * 1.02)
+    assert not decides(needed * 0.98)
 
 
 # --- Experiments and studies -------------------------------------------------------------------------------------
@@ -178,33 +212,92 @@ def test_a_rule_that_cannot_stop_a_run_is_refused(values: dict[str, Any], messag
         experiment_of("seats", **values)
 
 
-@pytest.mark.parametrize("name", ["seats", "dealer"])
-def test_the_row_with_the_verdict_is_about_the_differences_that_a_run_waits_for(name: str) -> None:
-    study, experiment = get_study(name), experiment_of(name, games=3000, until_decided=True)
-    point = DesignPoint({}, load_rules("classic"), parse_bots("random", 4))
-    sums = study.tally([fake_batch(point, 1, 0, 3000)])
-    summary = study.summarise(sums, experiment)
-    row = summary[summary["verdict"].notna()].iloc[0]
-    (differences,) = study.differences(sums)
-    farthest = int(np.argmax(np.abs(differences.mean)))
-    together = len(differences.mean)
-    low, high = sequence_interval(differences.mean, differences.se, 3000, 0.95, together)
-    assert row["estimate"] == pytest.approx(differences.mean[farthest])
-    assert (row["ci_low"], row["ci_high"]) == (pytest.approx(low[farthest]), pytest.approx(high[farthest]))
-    assert row["ci_kind"] == "sequence"
-    assert row["p_value"] == pytest.approx(
-        min(together * sequence_p_value(differences.mean, differences.se, 3000, 0.95, together).min(), 1)
-    )
-    means = summary[(summary["se"] > 0) & (summary["ci_kind"] != "exact")]
+def summary_of(experiment: Experiment, games: int) -> tuple[Sums, pd.DataFrame]:
+    """Tally and summarise made-up games."""
+    study, experiment, points = prepare(experiment)
+    sums = study.tally([fake_batch(point, 1, 0, games) for point in points])
+    return sums, study.summarise(sums, experiment)
+
+
+TWO_TABLES: dict[str, Any] = {"vary": {"players": [3, 4]}}
+TWO_VARIANTS: dict[str, Any] = {
+    "players": 3,
+    "variant": [{"name": name, "set": {"points.8": points}} for name, points in (("30", 30), ("40", 40))],
+}
+WITH_A_VERDICT = [
+    ("seats", {}),
+    ("seats", TWO_TABLES),
+    ("dealer", {}),
+    ("dealer", TWO_TABLES),
+    ("crank", {}),
+    ("players", TWO_TABLES),
+    ("compare", TWO_VARIANTS),
+]
+
+
+@pytest.mark.parametrize(("name", "design"), WITH_A_VERDICT, ids=str)
+def test_the_rows_with_a_verdict_are_about_what_a_run_waits_for_and_hold_together(
+    name: str, design: dict[str, Any]
+) -> None:
+    experiment = experiment_of(name, games=3000, until_decided=True, **design)
+    sums, summary = summary_of(experiment, 3000)
+    rows = summary[summary["verdict"].notna()].to_dict("records")
+    judged = get_study(name).judged(sums, experiment)
+    together = sum(len(one.estimates) for one in judged if isinstance(one, Differences))
+    assert len(rows) == len(judged)
+    for row, one in zip(rows, judged, strict=True):
+        assert isinstance(one, Differences)
+        assert any(row["estimate"] == pytest.approx(estimate) for estimate in one.estimates)
+        reach = sequence_errors(3000, 1 - 0.05 / together) * row["se"]
+        assert row["ci_low"] == pytest.approx(row["estimate"] - reach)
+        assert row["ci_high"] == pytest.approx(row["estimate"] + reach)
+        assert row["ci_kind"] == "sequence"
+        if not np.isnan(one.se).any():
+            p_values = sequence_p_value(one.estimates, one.se, 3000, 0.95, together)
+            expected = min(len(p_values) * float(np.nan_to_num(p_values, nan=1).min()), 1)
+            assert row["p_value"] == pytest.approx(expected)
+            assert row["p_adjusted"] == pytest.approx(min(expected / len(p_values) * together, 1))
+    means = summary[(summary["se"] > 0) & ~summary["ci_kind"].isin(["exact", "bootstrap over games"])]
     assert set(means["ci_kind"]) == {"sequence"}
     assert "intervals of a confidence sequence" in summary.attrs["caption"]
+
+
+def test_a_screen_that_waits_for_its_verdicts_gives_those_of_a_comparison() -> None:
+    columns = ["variant", "estimand", "ci_low", "ci_high", "p_adjusted", "verdict"]
+    tables = [
+        summary_of(experiment_of(name, games=3000, until_decided=True, **TWO_VARIANTS), 3000)[1][columns]
+        for name in ("compare", "screen")
+    ]
+    compared, screened = (table.sort_values(columns[:2], ignore_index=True) for table in tables)
+    pd.testing.assert_frame_equal(compared, screened)
+
+
+def test_the_verdicts_on_games_that_get_stuck_are_those_of_exact_sequences_that_hold_together() -> None:
+    experiment = experiment_of("stalemate", games=3000, until_decided=True, **TWO_TABLES)
+    sums, summary = summary_of(experiment, 3000)
+    for row, seen in zip(summary[summary["verdict"].notna()].to_dict("records"), (0, 1), strict=True):
+        count = int(sums[f"{seen}.games_with"][-1])
+        low, high = share_sequence(count, 3000, 0.95, together=2, expected=0.001).times(100)
+        assert (row["ci_low"], row["ci_high"], row["ci_kind"]) == (low, high, "sequence")
+
+
+def test_a_difference_that_shows_in_few_games_is_small_only_after_many() -> None:
+    # Not one of the made-up games has a different number of turns.
+    study, experiment, points = prepare(experiment_of("compare", until_decided=True, **TWO_VARIANTS))
+    verdicts = []
+    for games in (FEWEST_GAMES_IN_SEQUENCE - 1, FEWEST_GAMES_IN_SEQUENCE):
+        batch = fake_batch(points[0], 1, 0, games)
+        sums = study.tally([batch] * 3)
+        summary = study.summarise(sums, experiment)
+        verdicts.append(set(summary["verdict"]))
+        assert bool(look(study, sums, experiment)[0]) == (games == FEWEST_GAMES_IN_SEQUENCE)
+    assert verdicts == [{"inconclusive"}, {"negligible"}]
 
 
 def test_shares_that_never_vary_keep_their_exact_interval() -> None:
     common = {"estimand": "win_share", "ci_kind": "simultaneous", "n": 3000, "ci_low": 0.0, "ci_high": 0.1}
     rows = [common | {"estimate": 0.0, "se": 0.0}, common | {"estimate": 40.0, "se": 0.9}]
-    differences = Moments(3000, np.array([0.1]), np.array([[1.0]]))
-    still, changed = in_sequence(rows, differences, 1, 0.95)
+    still, changed = in_sequence(rows, Differences(np.array([0.1]), np.array([1.0]), 3000, 1), 0.95, 1)
     assert still == rows[0]
     assert changed["ci_kind"] == "sequence"
     assert changed["ci_high"] - changed["ci_low"] == pytest.approx(1.8 * sequence_errors(3000, 0.975))
@@ -220,7 +313,7 @@ def test_the_rule_says_where_it_stopped_and_why() -> None:
     assert rule.sentence.startswith("Stopped after 3,000 games: the interval is narrow enough (win share by position")
     rule = StoppingRule(study, experiment_of("seats", until_decided=True, games=3000))
     assert not rule(3000, sums)
-    assert "these are the most that were allowed" in rule.sentence
+    assert "these are the most that were allowed, and the verdict is not certain." in rule.sentence
     assert "95% confidence sequence" in rule.sentence
 
 
@@ -305,13 +398,18 @@ def test_a_report_says_how_many_games_were_played_and_why_and_runs_again_to_the_
     assert "The games went on until" in page
 
 
-def test_a_run_of_a_file_takes_another_precision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_of_a_file_takes_another_rule_to_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("try.toml").write_text('study = "seats"\ngames = 1000\nset.deals = [2, 1]\nmargin = 3.0\n')
     result = CliRunner().invoke(cli, ["run", "try.toml", "--precision", "2.5", "--quiet", "--json"])
     assert result.exit_code == 0, result.output
     written = tomllib.loads(Path("reports/try/experiment.toml").read_text())
     assert (written["precision"], written["games"]) == (2.5, MOST_GAMES)
+    again = ["run", "reports/try/experiment.toml", "--until-decided", "--quiet", "--name", "again", "--json"]
+    result = CliRunner().invoke(cli, again)
+    assert result.exit_code == 0, result.output
+    written = tomllib.loads(Path("reports/again/experiment.toml").read_text())
+    assert (written.get("precision"), written["until_decided"], written["games"]) == (None, True, MOST_GAMES)
 
 
 @pytest.mark.parametrize(
@@ -320,8 +418,8 @@ def test_a_run_of_a_file_takes_another_precision(tmp_path: Path, monkeypatch: py
         (["seats", "--precision", "0"], '"0": allowed are numbers above 0'),
         (["seats", "--precision", "1", "--until-decided"], "precision and until_decided both say when to stop"),
         (["seats", "--precision", "1", "--games", "500"], "games = 500: a run that stops"),
-        (["length", "--until-decided"], "the study length states no single verdict to wait for"),
-        (["seats", "--until-decided", "--vary", "players=[2, 3]"], "waits for the verdict on one design point"),
+        (["length", "--until-decided"], "length says how long games take, and judges no difference"),
+        (["run", "try.toml", "--precision", "1", "--until-decided"], "precision and until_decided both say when"),
     ],
     ids=str,
 )
@@ -329,10 +427,11 @@ def test_a_stopping_rule_that_makes_no_sense_is_refused_before_anything_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], part: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    Path("try.toml").write_text('study = "seats"\n')
     result = CliRunner().invoke(cli, arguments)
     assert result.exit_code == 2
     assert part in result.stderr
-    assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.iterdir()) == [tmp_path / "try.toml"]
 
 
 # --- Promises ----------------------------------------------------------------------------------------------------
@@ -428,7 +527,7 @@ def test_intervals_after_precision_hold_as_often_as_they_say(ties: float, width:
     study, experiment = get_study("seats"), experiment_of("seats", precision=100 * width)
     for wins in streams(np.random.default_rng(1), 5, shares, ties, ends):
         for run in range(5):
-            assert bool(reason_to_stop(study, sums_of(wins, run), experiment)) == bool(narrow(wins)[run])
+            assert bool(look(study, sums_of(wins, run), experiment)[0]) == bool(narrow(wins)[run])
 
 
 @pytest.mark.slow
@@ -501,7 +600,7 @@ def test_waiting_for_a_verdict_finds_a_large_edge() -> None:
     study, experiment = get_study("seats"), experiment_of("seats", until_decided=True, margin=1)
     for wins in streams(np.random.default_rng(5), 5, [0.28, 0.24, 0.24, 0.24], 0.05, list(looks(50_000))):
         for run in range(5):
-            assert bool(reason_to_stop(study, sums_of(wins, run), experiment)) == bool(decided(0.01)(wins)[run])
+            assert bool(look(study, sums_of(wins, run), experiment)[0]) == bool(decided(0.01)(wins)[run])
 
 
 @pytest.mark.slow
@@ -520,6 +619,77 @@ def test_a_sequence_holds_at_all_looks_where_looking_at_p_values_does_not() -> N
     # After 20 equal steps, and after 980 looks.
     assert 0.22 < (p_values[:, 49::50] < 0.05).any(axis=1).mean() < 0.28
     assert (p_values[:, seen] < 0.05).any(axis=1).mean() > 0.3
+
+
+def means_of(
+    random: np.random.Generator, runs: int, values: Floats, chances: Floats, ends: Sequence[int]
+) -> Iterator[tuple[int, Floats, Floats]]:
+    """Play many runs side by side, and give the games, the means and their errors, shape (runs, K), at each number.
+
+    A game has one of J outcomes, which are rows of ``values``, shape (J, K).
+    """
+    counts = np.zeros((runs, len(chances)), np.int64)
+    for before, games in pairwise([0, *ends]):
+        counts = counts + random.multinomial(games - before, chances, size=runs)
+        means = counts @ values / games
+        variances = (counts @ values**2 / games - means**2) * games / (games - 1)
+        yield games, means, np.sqrt(variances / games)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("values", "weights"),
+    [(np.arange(400.0), np.arange(400) ** 2 * np.exp(-np.arange(400) / 20)), (np.array([0, 40.0]), np.array([99, 1]))],
+    ids=["lengths with a long tail", "40 points in one of 100 games"],
+)
+def test_the_sequence_of_a_skewed_mean_holds_at_all_looks(values: Floats, weights: Floats) -> None:
+    chances, missed = weights / weights.sum(), np.zeros(3000, bool)
+    truth = float(chances @ values)
+    for games, means, se in means_of(np.random.default_rng(9), 3000, values[:, None], chances, list(looks(10**6))):
+        low, high = sequence_interval(means, se, games, 0.95)
+        missed |= ((low > truth) | (high < truth))[:, 0]
+    assert 0.005 < missed.mean() < 0.05
+
+
+@pytest.mark.slow
+def test_waiting_for_many_verdicts_errs_in_any_of_them_in_fewer_than_5_percent_of_runs() -> None:
+    # Twelve rows that depend on each other, skewed and of different spread: four without a difference, four with one
+    # as large as the margin, where each decision is wrong from one side or the other, and four with a large one.
+    random, margin, count = np.random.default_rng(10), 1.0, 12
+    chances = random.dirichlet(np.ones(60))
+    values = random.exponential(1, (60, count)) ** 1.5 * random.choice([-1, 1, 1], (60, count))
+    truth = np.repeat([0.0, margin, 1.6 * margin], 4)
+    values = (values - chances @ values) * np.tile([10, 20, 30, 40], 3) / values.std(axis=0) + truth
+    wrong, decided_rows = np.zeros(2000, bool), np.zeros((2000, count), bool)
+    for games, means, se in means_of(random, 2000, values, chances, list(looks(1_000_000))):
+        low, high = interval = sequence_interval(means, se, games, 0.95, together=count)
+        each = Interval(low[..., None], high[..., None])  # a verdict for each row
+        now = is_decided(each, margin)
+        real, within = (low > 0) | (high < 0), (low > -margin) & (high < margin)
+        wrong |= (real & (truth == 0)).any(axis=1) | (now & (truth == margin)).any(axis=1)
+        wrong |= (within & (truth > margin)).any(axis=1)
+        decided_rows |= now
+    assert wrong.mean() < 0.05
+    # The others are decided, so that it is not for want of decisions.
+    assert decided_rows[:, truth != margin].all()
+    verdict_of_one = sequence_verdict(Interval(interval.low[0, :1], interval.high[0, :1]), margin)
+    assert verdict_of_one == Verdict.NEGLIGIBLE
+
+
+@pytest.mark.slow
+def test_waiting_for_verdicts_on_rare_shares_errs_in_fewer_than_5_percent_of_runs() -> None:
+    # Four design points whose games get stuck as often as the margin says: each decision is wrong.
+    random, margin, runs = np.random.default_rng(11), 0.1, 2000
+    counts, wrong, alone = np.zeros((runs, 4), np.int64), np.zeros(runs, bool), np.zeros(runs, bool)
+    for before, games in pairwise([0, *looks(500_000)]):
+        counts += random.binomial(games - before, margin / 100, (runs, 4))
+        for together, errors, counted in ((4, wrong, counts), (1, alone, counts[:, :1])):
+            low, high = share_sequence(counted, games, 0.95, together, expected=margin / 100).times(100)
+            errors |= ((low > margin) | (high < margin)).any(axis=1)
+    assert wrong.mean() < 0.05
+    assert 0.01 < alone.mean() < 0.05
+    assert is_decided(RareShare(0, 8000, margin).interval(0.95, 4), margin)
+    assert is_decided(RareShare(30, 8000, margin).interval(0.95, 4), margin)
 
 
 @pytest.mark.slow

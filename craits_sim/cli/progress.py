@@ -25,6 +25,21 @@ class Part:
     headline: Headline | None
 
 
+class Clock:
+    """Measures how fast games are played, from the first time on that it is asked."""
+
+    def __init__(self) -> None:
+        self._began: tuple[float, int] | None = None
+
+    def rate(self, played: int) -> float:
+        """Give the games a second, when ``played`` are there; 0 the first time."""
+        now = time.monotonic()
+        if self._began is None:
+            self._began = now, played
+        started, before = self._began
+        return (played - before) / (now - started) if now > started else 0.0
+
+
 @contextmanager
 def show_progress(
     label: str, games: int, *, quiet: bool = False, headline: Headline | None = None
@@ -33,8 +48,8 @@ def show_progress(
 
     Yields
     ------
-    A function of (games played so far, sums so far) to call now and then, with 0 games when the first ones begin;
-    None where nothing is to be shown.
+    A function of (games played so far, sums so far) to call when the first ones begin, with those that are there
+    already, and then now and then; None where nothing is to be shown.
     """
     with _display(Part(label, headline), games, quiet) as on_progress:
         yield on_progress
@@ -99,20 +114,19 @@ def _bar(part: Part, games: int) -> Iterator[OnProgress]:
         TimeRemainingColumn(compact=True),
         TextColumn("{task.fields[headline]}"),
     )
-    started = last_figure = time.monotonic()
+    clock = Clock()
+    last_figure = time.monotonic()
     # What is printed meanwhile goes above the bar where both are on the terminal, and else where it belongs.
     both = sys.stdout.isatty()
     with Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=both) as progress:
         task = progress.add_task(part.label, total=games, rate="", headline="")
 
         def on_progress(played: int, sums: Mapping[str, Any]) -> None:
-            nonlocal started, last_figure
+            nonlocal last_figure
+            rate = clock.rate(played)
             now = time.monotonic()
-            if played == 0:
-                started = now
-                return
-            progress.update(task, description=part.label, completed=played, rate=_rate(played, now - started))
-            if part.headline and now - last_figure >= SECONDS_BETWEEN_FIGURES:
+            progress.update(task, description=part.label, completed=played, rate=_rate_text(rate))
+            if sums and part.headline and now - last_figure >= SECONDS_BETWEEN_FIGURES:
                 last_figure = now
                 progress.update(task, headline=part.headline(sums))
 
@@ -120,18 +134,20 @@ def _bar(part: Part, games: int) -> Iterator[OnProgress]:
 
 
 def _lines(part: Part, games: int) -> OnProgress:
-    started = last_line = time.monotonic()
+    clock = Clock()
+    last_line = time.monotonic()
 
     def on_progress(played: int, sums: Mapping[str, Any]) -> None:
-        nonlocal started, last_line
+        nonlocal last_line
         now = time.monotonic()
-        if played == 0:
-            started = last_line = now
+        rate = clock.rate(played)
+        if not rate:
+            last_line = now
         if now - last_line < SECONDS_BETWEEN_LINES or not 0 < played < games:
             return
         last_line = now
-        seconds_left = (now - started) * (games - played) / played
-        parts = [f"{played:,} of {games:,} games", _rate(played, now - started), f"{seconds_left:.0f} s left"]
+        left = f"{(games - played) / rate:.0f} s left" if rate else ""
+        parts = [f"{played:,} of {games:,} games", _rate_text(rate), left]
         if part.headline:
             parts.append(part.headline(sums))
         click.echo(f"{part.label}: {', '.join(filter(None, parts))}", err=True)
@@ -139,5 +155,5 @@ def _lines(part: Part, games: int) -> OnProgress:
     return on_progress
 
 
-def _rate(played: int, seconds: float) -> str:
-    return f"{played / seconds:,.0f} games/s" if seconds > 0 else ""
+def _rate_text(rate: float) -> str:
+    return f"{rate:,.0f} games/s" if rate else ""

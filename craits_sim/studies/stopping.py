@@ -5,16 +5,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import nan
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from craits_sim.sequential import (
+    Differences,
+    Judged,
     games_to_decide,
     is_decided,
     sequence_interval,
     sequence_p_value,
     sequence_verdict,
 )
-from craits_sim.stats import Interval, Moments, Verdict, counted, holm, round_up
+from craits_sim.stats import Verdict, counted, holm, round_up
 
 if TYPE_CHECKING:
     from craits_sim.design import Experiment
@@ -26,19 +26,19 @@ class StoppingRule:
 
     def __init__(self, study: "Study", experiment: "Experiment") -> None:
         self._study, self._experiment = study, experiment
-        self._reason = ""
+        self._reason = self._missing = ""
         self.games = experiment.games
 
     def __call__(self, games: int, sums: "Mapping[str, Ints]") -> bool:
         """Look at the sums of the first ``games`` games; say whether they are enough."""
         self.games = games
-        self._reason = reason_to_stop(self._study, sums, self._experiment)
+        self._reason, self._missing = look(self._study, sums, self._experiment)
         return bool(self._reason)
 
     @property
     def sentence(self) -> str:
         """Where the run ended and why, in words."""
-        reason = self._reason or "these are the most that were allowed, and what was asked for is not reached"
+        reason = self._reason or f"these are the most that were allowed, and {self._missing}"
         text = f"Stopped after {counted(self.games, 'game')}: {reason}."
         if self._experiment.until_decided:
             text += (
@@ -48,49 +48,80 @@ class StoppingRule:
         return text
 
 
-def reason_to_stop(study: "Study", sums: "Mapping[str, Ints]", experiment: "Experiment") -> str:
-    """Say why an experiment that looks needs no more games; nothing where it needs them."""
+def look(study: "Study", sums: "Mapping[str, Ints]", experiment: "Experiment") -> tuple[str, str]:
+    """Say why an experiment that looks needs no more games, or else what is missing; the other text is empty."""
     if experiment.precision is not None:
         name, half_width = study.headline(sums, experiment)
         if half_width <= experiment.precision:
-            return f"the interval is narrow enough ({name}: ± {half_width:.3g}, at most {experiment.precision:g})"
-        return ""
-    margin = study.margin if experiment.margin is None else experiment.margin
-    intervals = (_interval(differences, experiment.level) for differences in study.differences(sums))
-    if all(is_decided(interval, margin) for interval in intervals):
-        return f"the verdict against the margin ({margin:g}, in {study.margin_unit}) is certain"
-    return ""
+            return f"the interval is narrow enough ({name}: ± {half_width:.3g}, at most {experiment.precision:g})", ""
+        return "", f"the interval is not narrow enough ({name}: ± {half_width:.3g})"
+    judged = study.judged(sums, experiment)
+    together = sequences_of(judged)
+    undecided = sum(not is_decided(one.interval(experiment.level, together), one.margin) for one in judged)
+    if undecided:
+        which = "the verdict" if len(judged) == 1 else f"{undecided} of {len(judged)} verdicts"
+        return "", f"{which} {'is' if undecided == 1 else 'are'} not certain"
+    return f"{'the verdict' if len(judged) == 1 else f'each of {len(judged)} verdicts'} is certain", ""
 
 
-def in_sequence(rows: "Sequence[Row]", differences: Moments, margin: float, level: float) -> "Iterator[Row]":
-    """Turn the rows of one design point into those of a run that ended because its verdict was certain.
+def sequences_of(judged: Sequence[Judged]) -> int:
+    """Give the number of sequences that all verdicts of a run rest on, and that must hold together."""
+    return sum(one.count for one in judged)
 
-    Intervals, the verdict and the p-values of differences from zero become those of confidence sequences; p-values are
-    adjusted by Holm for all rows of an estimand, and other ones left out. Shares of rare outcomes and quantiles keep
-    the intervals of a fixed number of games.
+
+def in_sequence(rows: "Sequence[Row]", judged: Judged, level: float, together: int) -> "Iterator[Row]":
+    """Turn the rows of one design point into those of a run that ended because its verdicts were certain.
+
+    Intervals, the verdict and the p-values of differences from zero become those of confidence sequences. The sequences
+    of the rows with a verdict hold together, at all design points (Bonferroni); those of another estimand as their rows
+    say, and their p-values are adjusted by Holm for all rows of it. Other p-values are left out. Shares of rare
+    outcomes without a verdict, and quantiles, keep the intervals of a fixed number of games.
 
     Parameters
     ----------
-    differences
-        What the row with a verdict judges: K differences from zero, in its unit.
+    judged
+        What the row with a verdict judges.
+    together
+        The number of sequences that all verdicts of the run rest on.
     """
     of_estimand = Counter(row["estimand"] for row in rows)
     adjusted = _adjusted_p_values(rows, level)
     for number, row in enumerate(rows):
+        if "verdict" in row:
+            yield row | _verdict_row(row, judged, level, together)
+            continue
         # Not "se > 0": dividing a sum of squares may leave a last bit of what never varies.
-        if row["ci_kind"] not in ("pointwise", "simultaneous") or not row["se"] > 1e-9:
+        if row["ci_kind"] not in ("pointwise", "simultaneous", "clustered") or not row["se"] > 1e-9:
             yield row
             continue
-        together = of_estimand[row["estimand"]] if row["ci_kind"] == "simultaneous" else 1
-        if "verdict" in row:
-            together = len(differences.mean)
-        low, high = sequence_interval(row["estimate"], row["se"], row["n"], level, together)
+        simultaneous = of_estimand[row["estimand"]] if row["ci_kind"] == "simultaneous" else 1
+        low, high = sequence_interval(row["estimate"], row["se"], row["n"], level, simultaneous)
         changed: Row = {"ci_low": float(low), "ci_high": float(high), "ci_kind": "sequence"}
         if "p_value" in row:
             changed |= {"p_value": _p_value(row, level), "p_adjusted": adjusted[number]}
-        if "verdict" in row:
-            changed |= _verdict(differences, margin, level)
         yield row | changed
+
+
+def _verdict_row(row: "Row", judged: Judged, level: float, together: int) -> "Row":
+    low, high = judged.interval(level, together)
+    changed: Row = {
+        "ci_low": float(low[judged.farthest]),
+        "ci_high": float(high[judged.farthest]),
+        "ci_kind": "sequence",
+        **verdict_columns(judged, level, together),
+    }
+    return changed | {name: None for name in ("statistic", "df") if name in row}
+
+
+def verdict_columns(judged: Judged, level: float, together: int) -> "Row":
+    """Give the columns of a verdict of a run that ended because its verdicts were certain."""
+    decision = sequence_verdict(judged.interval(level, together), judged.margin)
+    needed = games_to_decide(judged, level, together) if decision == Verdict.INCONCLUSIVE else None
+    columns: Row = {"verdict": str(decision), "games_needed": None if needed is None else round_up(needed)}
+    if isinstance(judged, Differences):
+        p_value = judged.p_value(level, together)
+        columns |= {"p_value": p_value, "p_adjusted": min(p_value * together / judged.count, 1.0)}
+    return columns
 
 
 def _adjusted_p_values(rows: "Sequence[Row]", level: float) -> dict[int, float]:
@@ -106,23 +137,3 @@ def _p_value(row: "Row", level: float) -> float:
     if row["reference"] != 0:
         return nan
     return float(sequence_p_value(row["estimate"], row["se"], row["n"], level))
-
-
-def _verdict(differences: Moments, margin: float, level: float) -> "Row":
-    decision = sequence_verdict(_interval(differences, level), margin)
-    together = len(differences.mean)
-    p_values = sequence_p_value(differences.mean, differences.se, differences.games, level, together)
-    p_value = min(together * float(np.nanmin(p_values)), 1.0)
-    needed = games_to_decide(differences, margin, level)
-    return {
-        "statistic": None,
-        "df": None,
-        "p_value": p_value,
-        "p_adjusted": p_value,
-        "verdict": str(decision),
-        "games_needed": round_up(needed) if decision == Verdict.INCONCLUSIVE else None,
-    }
-
-
-def _interval(differences: Moments, level: float) -> Interval:
-    return sequence_interval(differences.mean, differences.se, differences.games, level, len(differences.mean))
