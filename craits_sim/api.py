@@ -15,7 +15,7 @@ import pandas as pd
 from craits_sim import aggregate, runner
 from craits_sim.bots import parse_bots
 from craits_sim.design import MAX_DESIGN_POINTS, DesignError, DesignPoint, Experiment, caption, make_experiment
-from craits_sim.ranges import GAMES, SEED, THREADS, usable_cpus
+from craits_sim.ranges import GAMES, SEED, THREADS, NumberError, usable_cpus
 from craits_sim.records import recording
 from craits_sim.rules import NAMES, Rules, differences, load_rules, preset_names
 from craits_sim.studies import get_study
@@ -233,12 +233,16 @@ def prepare(experiment: Experiment, max_points: int = MAX_DESIGN_POINTS) -> Prep
         if key not in known:
             allowed = f"its options are {', '.join(known)}{nearest(key, known)}" if known else "it has none"
             raise DesignError(f"options.{key} is no option of the study {asked.name}: {allowed}")
-    if experiment.until_decided and not asked.decidable:
+    if experiment.until_decided and asked.no_verdict:
         raise DesignError(
-            f"until_decided: the study {asked.name} states no single verdict to wait for; precision works with all"
+            f"until_decided: the study {asked.name} {asked.no_verdict}, so that there is no verdict to wait for; "
+            "precision works with every study"
         )
-    if experiment.until_decided and experiment.point_count > 1:
-        raise DesignError("until_decided: a run waits for the verdict on one design point; for more, precision works")
+    if experiment.margin is not None:
+        try:
+            asked.margins().parse(experiment.margin)
+        except NumberError as error:
+            raise DesignError(f"margin = {error}") from error
     defaults = {option.name: float(option.default) for option in asked.options}
     completed = experiment.model_copy(
         update={
@@ -257,8 +261,16 @@ def play(
     on_progress: OnProgress | None = None,
     records: Path | None = None,
     records_rounds: Path | None = None,
+    begun: runner.Played | None = None,
+    keep: runner.Keep | None = None,
 ) -> pd.DataFrame:
-    """Play a prepared experiment, record it where wanted, and give the summary of its study, captioned."""
+    """Play a prepared experiment, record it where wanted, and give the summary of its study, captioned.
+
+    Parameters
+    ----------
+    begun, keep
+        As for `craits_sim.runner.run`.
+    """
     asked, experiment, points = prepared
     rule = StoppingRule(asked, experiment)
     with recording(points, experiment.seed, records, records_rounds) as recorder:
@@ -272,6 +284,8 @@ def play(
             recorder=recorder,
             enough=rule if experiment.looks else None,
             details=asked.details,
+            begun=begun,
+            keep=keep,
         )
     played = experiment.model_copy(update={"games": rule.games})
     summary = asked.summarise(sums, played)

@@ -35,6 +35,10 @@ BASE = "base"
 """The level of the factor ``variant`` that stands for the rules without a variant."""
 
 
+MOST_TABLES_NAMED = 6
+"""Different tables of bots that a caption names one by one."""
+
+
 class DesignError(ValueError):
     """An experiment that cannot be read or run; its text is the message for the user."""
 
@@ -413,12 +417,12 @@ def caption(experiment: Experiment, points: Iterable[DesignPoint]) -> str:
         f"{experiment.games:,} games" + (" at each design point" if len(points) > 1 else ""),
         f"seed {experiment.seed}",
         f"{', '.join(map(str, sizes))} players",
-        f"bots {' / '.join(dict.fromkeys(describe_bots(point.bots) for point in points))}",
+        f"bots {describe_tables(points)}",
         f"rules {points[0].rules.name}"
         + (f" ({points[0].rules.digest})" if len(digests) == 1 or experiment.variants else ""),
     ]
     if variants:
-        parts.append(f"variants: {', '.join(variants)}" if len(variants) <= 4 else f"{len(variants)} variants")
+        parts.append(f"variants: {'; '.join(variants)}" if len(variants) <= 4 else f"{len(variants)} variants")
     if varied:
         parts.append(f"varied: {', '.join(varied)}")
     if experiment.until_decided:
@@ -430,6 +434,15 @@ def describe_bots(bots: Iterable[BotSpec]) -> str:
     """Name the bots of a table, once where all seats have the same: ``greedy``, or ``greedy, random``."""
     names = [str(bot) for bot in bots]
     return names[0] if len({*names}) == 1 else ", ".join(names)
+
+
+def describe_tables(points: Iterable[DesignPoint]) -> str:
+    """Name the bots of all tables, or, where there are more than `MOST_TABLES_NAMED`, which bots sit at them."""
+    points = list(points)
+    tables = dict.fromkeys(describe_bots(point.bots) for point in points)
+    if len(tables) <= MOST_TABLES_NAMED:
+        return " / ".join(tables)
+    return f"{', '.join(dict.fromkeys(str(bot) for point in points for bot in point.bots))} at {len(tables)} tables"
 
 
 def _entries(table: Mapping[str, object]) -> list[str]:

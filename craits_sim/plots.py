@@ -9,6 +9,8 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from craits_sim.text import levels_text
+
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
@@ -22,7 +24,8 @@ LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 INK = "#1d2126"
 SOFT = "#5b6570"
 BAND = "#dfe7ee"
-MOST_FACETS = 12
+MOST_FACETS = 8
+"""Charts of a figure: the largest ones take 0.8 s each to lay out and draw, and a report should take at most 5 s."""
 
 
 def factor_columns(summary: "pd.DataFrame") -> list[str]:
@@ -39,7 +42,7 @@ def parts(summary: "pd.DataFrame") -> Iterator[tuple[str, "pd.DataFrame"]]:
         return
     for levels, part in summary.groupby(factors, sort=False, dropna=False):
         part.attrs.update(summary.attrs)
-        yield ", ".join(f"{name} = {level}" for name, level in zip(factors, levels, strict=True)), part
+        yield levels_text(dict(zip(factors, levels, strict=True))), part
 
 
 def facets(
@@ -147,7 +150,14 @@ def margin_band(axes: "Axes", center: float, margin: float, *, vertical: bool = 
     draw(center - margin, center + margin, color=BAND, linewidth=0, zorder=0.5)
 
 
-def dots(axes: "Axes", rows: "pd.DataFrame", names: Sequence[str], *, labels: Sequence[str] = ()) -> None:
+def dots(
+    axes: "Axes",
+    rows: "pd.DataFrame",
+    names: Sequence[str],
+    *,
+    labels: Sequence[str] = (),
+    styles: Sequence[Mapping[str, Any]] = (),
+) -> None:
     """Draw a dot plot: an estimate and its interval for each row, the first on top.
 
     Parameters
@@ -156,9 +166,12 @@ def dots(axes: "Axes", rows: "pd.DataFrame", names: Sequence[str], *, labels: Se
         What each row is, for the vertical axis.
     labels
         The figure to write above each dot.
+    styles
+        How each is drawn, `seat_style` where nothing is given.
     """
     for place, row in enumerate(rows.to_dict("records")):
-        _dot(axes, row, place, seat_style(place), labels[place] if labels else "")
+        style = styles[place] if styles else seat_style(place)
+        _dot(axes, row, place, style, labels[place] if labels else "")
     _name_places(axes, range(len(names)), names)
 
 
@@ -204,7 +217,7 @@ def _dot(axes: "Axes", row: Mapping[str, Any], place: float, style: Mapping[str,
     from matplotlib.patheffects import withStroke
 
     axes.plot([row["ci_low"], row["ci_high"]], [place, place], color=style["color"], linewidth=2.4, alpha=0.55)
-    axes.plot(row["estimate"], place, marker=style["marker"], color=style["color"], linestyle="none", zorder=3)
+    axes.plot(row["estimate"], place, **{**style, "linestyle": "none", "zorder": 3})
     if label:
         axes.annotate(
             label.replace("-", "\N{MINUS SIGN}"),
@@ -216,6 +229,27 @@ def _dot(axes: "Axes", row: Mapping[str, Any], place: float, style: Mapping[str,
             fontsize=8.5,
             path_effects=[withStroke(linewidth=2.5, foreground="white")],  # a label may stand on a line
         )
+
+
+def matrix(
+    axes: "Axes", cells: "NDArray[np.float64]", labels: Mapping[tuple[int, int], str], *, center: float
+) -> None:
+    """Draw a square of cells, colored by how far above or below the center they are, with a text in each.
+
+    Rows and columns are at 0, 1, ...; an empty cell is not-a-number. The color says nothing that the text does not.
+    """
+    from matplotlib.colors import TwoSlopeNorm
+
+    reach = max(abs(float(value) - center) for value in cells.ravel() if value == value) or 1
+    edges = [place - 0.5 for place in range(len(cells) + 1)]
+    norm = TwoSlopeNorm(center, center - reach, center + reach)
+    axes.pcolormesh(edges, edges, cells, cmap="PuOr_r", norm=norm, alpha=0.55, edgecolors="white", linewidth=1.5)
+    for (row, column), label in labels.items():
+        axes.text(column, row, label, ha="center", va="center", fontsize=9)
+    axes.grid(visible=False)
+    axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
 
 
 def _name_places(axes: "Axes", places: Sequence[float], names: Sequence[str]) -> None:
@@ -296,9 +330,22 @@ def spread(wanted: Sequence[float], gap: float) -> list[float]:
     return [moved[number] + shift for number in range(len(wanted))]
 
 
-def rare_shares(axes: "Axes", rows: "pd.DataFrame", names: Sequence[str], labels: Sequence[str]) -> None:
-    """Draw shares in percent on a logarithmic scale; an arrow at its upper bound stands for what was never seen."""
-    for place, (row, label) in enumerate(zip(rows.to_dict("records"), labels, strict=True)):
+def rare_shares(
+    axes: "Axes", rows: "pd.DataFrame", names: Sequence[str], labels: Sequence[str], places: Sequence[int] | None = None
+) -> None:
+    """Draw shares in percent on a logarithmic scale; an arrow at its upper bound stands for what was never seen.
+
+    Parameters
+    ----------
+    names
+        What each place on the vertical axis is.
+    labels
+        The text beside each row.
+    places
+        The place of each row, from 0; all places in order, unless some stay empty.
+    """
+    where = range(len(names)) if places is None else places
+    for place, row, label in zip(where, rows.to_dict("records"), labels, strict=True):
         seen = share_or_bound(axes, row, place, 0)
         # A share near the right end has its figure on the left.
         common = row["ci_high"] > 10
@@ -348,4 +395,5 @@ def second_axis(axes: "Axes", points: "NDArray[np.float64]", label: str) -> None
         return
     slope = (y1 - y0) / (x1 - x0)
     second = axes.secondary_xaxis(-0.24, functions=(lambda x: y0 + slope * (x - x0), lambda y: x0 + (y - y0) / slope))
+    second.xaxis.set_major_formatter("{x:,g}")
     second.set_xlabel(label)

@@ -40,15 +40,20 @@ class Whole:
 
 @dataclass(frozen=True)
 class Real:
-    """The numbers between ``low`` and ``high``, the bounds left out where ``bounds`` is false."""
+    """The numbers between ``low`` and ``high``, the bounds left out where ``bounds`` is false.
+
+    ``unit`` is what they count, for messages; a number is given without it.
+    """
 
     low: float
     high: float
     bounds: bool = False
+    unit: str = ""
 
     def __str__(self) -> str:
         words = ("from", "to") if self.bounds else ("above", "and below")
-        return f"numbers {words[0]} {self.low:,} {words[1]} {self.high:,}"
+        unit = f", in {self.unit}" if self.unit else ""
+        return f"numbers {words[0]} {self.low:,} {words[1]} {self.high:,}{unit}"
 
     def parse(self, value: object) -> float:
         """Read a number or its text.
@@ -79,6 +84,11 @@ LEVEL = Real(0.5, 1)
 
 MARGIN = Real(0, 1_000_000)
 STUDY_OPTION = Real(0, 1_000_000, bounds=True)
+
+GENERATIONS = Whole(1, 100_000)
+"""Of a search for weights."""
+
+SIGMA = Real(0, 100)
 
 
 def _decimal(value: object) -> Decimal | None:

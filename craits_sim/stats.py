@@ -304,6 +304,30 @@ def bootstrap_ratio(
     return Interval(low, high)
 
 
+def elo_ratings(ahead: Floats) -> Floats:
+    """Rate competitors on an Elo scale by how often each finishes ahead of each other.
+
+    The strengths are those of the Plackett-Luce model of finishing orders, where the first is any competitor with a
+    probability in proportion to its strength, the next any of the others, and so on. Under it the order of any two is
+    that of the Bradley-Terry model, so that the orders of all pairs, taken as if each were a match of its own, give
+    consistent estimates (Azari Soufiani, Chen, Parkes, Xia 2013, Generalized method-of-moments for rank aggregation,
+    NIPS: "full breaking"). A tie counts half for each. The estimate is that of `choix` (Maystre, Grossglauser 2015).
+
+    Parameters
+    ----------
+    ahead
+        Shape (B, B), above zero off the diagonal: how often, in any unit, one finishes ahead of another.
+
+    Returns
+    -------
+    ndarray
+        Shape (B,), of mean 0: 400 points more are ten times the strength.
+    """
+    from choix import ilsr_pairwise_dense
+
+    return np.asarray(400 / log(10) * ilsr_pairwise_dense(ahead), np.float64)
+
+
 class ChiSquareTest(NamedTuple):
     """A test whose statistic has a chi-square distribution where the hypothesis holds."""
 
@@ -358,11 +382,11 @@ def difference_p_value(estimate: ArrayLike, se: ArrayLike) -> Floats:
     return np.asarray(2 * norm.sf(_ratio(np.abs(estimate), se)))
 
 
-def equivalence_p_value(estimate: ArrayLike, se: ArrayLike, margin: float) -> Floats:
+def equivalence_p_value(estimate: ArrayLike, se: ArrayLike, margin: ArrayLike) -> Floats:
     """Give the p-value of the two one-sided tests (TOST): small where the truth is shown to lie within ± ``margin``."""
     from scipy.stats import norm
 
-    return np.asarray(norm.sf(_ratio(margin - np.abs(estimate), se)))
+    return np.asarray(norm.sf(_ratio(np.asarray(margin) - np.abs(estimate), se)))
 
 
 def holm(p_values: ArrayLike) -> Floats:

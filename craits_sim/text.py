@@ -24,6 +24,19 @@ def toml_value(value: object) -> str:
     return str(value)
 
 
+def levels_text(factors: Mapping[str, object]) -> str:
+    """Name a design point by the levels of its factors, like ``draw.until_playable = true, players = 4``.
+
+    A variant stands there by its name alone. A level that is a list comes as its text, as in a summary.
+    """
+    return ", ".join(str(level) if key == "variant" else f"{key} = {_level(level)}" for key, level in factors.items())
+
+
+def _level(level: object) -> str:
+    plain = level.item() if hasattr(level, "item") else level  # a number or a truth value out of a frame
+    return plain if isinstance(plain, str) and plain.startswith("[") else toml_value(plain)
+
+
 def _escaped(character: str) -> str:
     if character in '"\\':
         return f"\\{character}"

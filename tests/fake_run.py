@@ -5,8 +5,10 @@ from itertools import pairwise
 
 import numpy as np
 
+from craits_sim.cards import RANKS
 from craits_sim.design import DesignPoint
 from craits_sim.results import CRANK_SIZES, WIN_UNIT, Batch, Ending, empty_batch
+from craits_sim.runner import Keep, Played
 from craits_sim.sequential import looks
 from craits_sim.studies.base import Sums
 
@@ -36,11 +38,11 @@ def fake_batch(point: DesignPoint, seed: int, first_game: int, games: int) -> Ba
     batch.crank_drawn[:] = random.integers(0, 5, (games, rounds))
     batch.cranks[:] = random.integers(0, 3, (games, rounds))
     batch.reshuffles[:] = random.integers(0, 2, (games, rounds))
-    _make_up_details(batch, random)
+    _make_up_details(batch, rules.deals, random)
     return batch
 
 
-def _make_up_details(batch: Batch, random: np.random.Generator) -> None:
+def _make_up_details(batch: Batch, deals: Sequence[int], random: np.random.Generator) -> None:
     """Fill in the arrays that a batch has with ``details``."""
     games, rounds, players = batch.points.shape
     for number in range(int(batch.cranks.max())):
@@ -51,6 +53,9 @@ def _make_up_details(batch: Batch, random: np.random.Generator) -> None:
     paid = random.multinomial(batch.crank_drawn.ravel(), np.full(players, 1 / players))
     batch.crank_paid[:] = paid.reshape(games, rounds, players)
     batch.choices[:] = random.binomial(batch.turns, 0.4)
+    for round_, size in enumerate(deals):
+        ranks = random.multivariate_hypergeometric([4] * len(RANKS), min(size, 52), (games, players))
+        batch.dealt[:, round_] = ranks @ 16 ** np.arange(len(RANKS))
 
 
 def fake_run(
@@ -64,10 +69,14 @@ def fake_run(
     enough: Callable[[int, Sums], bool] | None = None,
     recorder: object = None,
     details: bool = False,
+    begun: Played | None = None,
+    keep: Keep | None = None,
 ) -> Sums:
-    """Take the place of `craits_sim.runner.run`; nothing is recorded."""
+    """Take the place of `craits_sim.runner.run`; nothing is recorded or kept."""
     ends = [*looks(games)] if enough else [*range(CHUNK, games, CHUNK), games]
     total: Sums = {}
+    if on_progress:
+        on_progress(0, total)
     for first_game, end in pairwise([0, *ends]):
         part = tally([fake_batch(point, seed, first_game, end - first_game) for point in points])
         total = {key: total[key] + values if total else values for key, values in part.items()}

@@ -139,6 +139,9 @@ def test_an_unknown_command_is_answered_with_the_nearest(wrong: str, right: str)
         (["simulate", "--gmes", "5"], ["--gmes", "--games"]),
         (["seats", "--level", "95"], ["--level", '"95"', "numbers above 0.5 and below 1"]),
         (["seats", "--margin", "-1"], ["--margin", '"-1"', "numbers above 0"]),
+        (["seats", "--margin", "100"], ['"100"', "below 100, in percentage points of win share"]),
+        (["dealer", "--margin", "1 pp"], ['"1 pp"', "numbers above 0", "in points a round"]),
+        (["compare", "--variant", "wiki", "--margin", "5%"], ['"5%"', "below 100, in percentage points of win share"]),
         (["seats", "--vary", "players"], ["--vary", '"players"', "KEY=[V1, V2, ...]"]),
         (["seats", "--vary", "players=[2, 2]"], ["vary.players", "twice"]),
         (["seats", "--vary", "palyers=[2, 3]"], ["palyers", 'did you mean "players"']),
@@ -170,6 +173,14 @@ def test_an_experiment_of_an_unknown_study_or_option_is_answered_with_the_neares
     result = craits("run", "b.toml")
     assert result.exit_code == 2
     assert "b.toml: options.pace is no option of the study seats" in result.stderr
+
+
+@pytest.mark.parametrize("study", ["seats", "players", "stalemate", "compare", "screen"])
+def test_a_margin_of_shares_in_an_experiment_is_below_100_percent(here: Path, study: str) -> None:
+    Path("a.toml").write_text(f'study = "{study}"\nmargin = 250\n[[variant]]\nname = "w"\nrules = "wiki"\n')
+    result = craits("run", "a.toml")
+    assert result.exit_code == 2
+    assert "a.toml: margin = 250.0: allowed are numbers above 0 and below 100, in " in result.stderr
 
 
 def test_a_mistake_in_the_rules_or_bots_of_an_experiment_names_the_file(here: Path) -> None:

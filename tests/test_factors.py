@@ -6,11 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from craits_sim.plots import limits
-from craits_sim.stats import equal_means
+from craits_sim.plots import limits, parts
+from craits_sim.sequential import sequence_interval
+from craits_sim.stats import equal_means, interval_text
 from craits_sim.studies import get_study
 from craits_sim.studies.base import MOST_SIDE_BY_SIDE, SideBySideStudy
 from craits_sim.studies.factors import Answer, dependence
+from craits_sim.text import levels_text, toml_value
 from tests.test_plots import chart_of, check_words, words_of
 from tests.test_studies import experiment_of, rows, summary_of
 
@@ -31,7 +33,31 @@ def test_several_points_are_one_chart_in_which_no_word_collides(name: str, vary:
     assert len(figure.subfigs) == 1
     words = words_of(figure).replace("\n", " ")
     for key, levels in vary.items():
-        assert all(f"{key} = {level}" in words for level in levels)
+        assert all(f"{key} = {toml_value(level)}" in words for level in levels)
+
+
+def test_levels_are_written_as_in_an_experiment_file() -> None:
+    summary = pd.DataFrame({"draw.until_playable": [True, False], "players": [2, 3], "bots": "random", "estimand": "x"})
+    assert [label for label, _ in parts(summary)] == [
+        'draw.until_playable = true, players = 2, bots = "random"',
+        'draw.until_playable = false, players = 3, bots = "random"',
+    ]
+    assert levels_text({"variant": "draw two", "wild": '["8", "9"]'}) == 'draw two, wild = ["8", "9"]'
+
+
+def test_lengths_of_another_order_of_size_are_drawn_on_a_logarithmic_scale() -> None:
+    # Made-up rounds are alike: fifteen of them are fifteen times as long as one.
+    figure = chart_of("length", games=2000, vary={"deals": [[8], [8] * 15]})
+    check_words(figure)
+    assert [axes.get_xscale() for axes in figure.subfigs[0].subfigs[0].axes] == ["linear", "log"]
+    alike = chart_of("length", games=2000, vary={"deals": [[8], [8] * 4]})
+    assert [axes.get_xscale() for axes in alike.subfigs[0].subfigs[0].axes] == ["linear", "linear"]
+
+
+def test_an_outcome_that_only_some_rules_allow_has_its_place_beside_the_others() -> None:
+    figure = chart_of("length", games=2000, vary={"win": ["lowest_total", "first_out"]})
+    check_words(figure)
+    assert "Games won by\nnobody" in words_of(figure) or "Games won by nobody" in words_of(figure)
 
 
 @pytest.mark.parametrize("name", SIDE_BY_SIDE)
@@ -54,7 +80,7 @@ def test_conclusions_are_short_and_say_whether_the_factor_matters(name: str) -> 
 
 
 def design(levels: list[object], margin: float = 1.0) -> pd.DataFrame:
-    summary = pd.DataFrame({"f": levels, "estimand": "x", "ci_level": 0.95, "n": 1000})
+    summary = pd.DataFrame({"f": levels, "estimand": "x", "ci_level": 0.95, "ci_kind": "pointwise", "n": 1000})
     summary.attrs["margin"] = margin
     return summary
 
@@ -77,11 +103,23 @@ def test_dependence_has_a_verdict_of_four(estimates: list[float], se: float, wor
     assert "with f = 2" in sentence
 
 
+def test_a_run_that_ended_because_of_what_it_found_compares_by_confidence_sequences() -> None:
+    # A difference of 2.5 standard errors is clear after a fixed number of games, and not where one may stop.
+    answers = [[Answer("the edge", estimate, 0.1, " pp", True)] for estimate in (0.0, 0.35)]
+    fixed, waited = (
+        next(iter(dependence(design([1, 2]).assign(ci_kind=kind), answers))) for kind in ("pointwise", "sequence")
+    )
+    assert "A real but negligible difference" in fixed
+    assert "Inconclusive" in waited
+    low, high = sequence_interval(0.35, 0.1 * np.sqrt(2), 1000, 0.95)
+    assert f"interval {interval_text(float(low), float(high), 0.14)}" in waited
+
+
 def test_the_difference_named_is_the_largest_of_all_answers_and_levels() -> None:
     table = {"one": [0, 1, 2], "two": [0, -9, 1]}
     answers = [[Answer(name, values[k], 0.5, " pp", True) for name, values in table.items()] for k in range(3)]
     (sentence,) = dependence(design(["a", "b", "c"]), answers)
-    assert "two differs most, -9.0 pp with f = b and +1.0 pp with f = c, by 10.0 pp" in sentence
+    assert 'two differs most, -9.0 pp with f = "b" and +1.0 pp with f = "c", by 10.0 pp' in sentence
 
 
 def test_answers_that_a_point_does_not_have_are_not_compared() -> None:
@@ -91,7 +129,7 @@ def test_answers_that_a_point_does_not_have_are_not_compared() -> None:
 
 
 def test_each_factor_is_averaged_over_the_others() -> None:
-    summary = pd.DataFrame({"f": [1, 1, 2, 2], "g": [1, 2, 1, 2], "estimand": "x", "ci_level": 0.95, "n": 1000})
+    summary = design([1, 1, 2, 2]).assign(g=[1, 2, 1, 2])[["f", "g", "estimand", "ci_level", "ci_kind", "n"]]
     summary.attrs["margin"] = 1.0
     answers = [[Answer("the edge", estimate, 0.1, "", False)] for estimate in (0, 2, 5, 7)]
     by_f, by_g = dependence(summary, answers)

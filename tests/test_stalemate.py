@@ -106,8 +106,8 @@ def test_the_conclusion_says_where_how_often_and_why() -> None:
     _, summary = designed(5000)
     conclusion = StalemateStudy().conclude(summary)
     for promised in (
-        "stuck in 8 of 16 design points, most often with players = 5, stock.reshuffle = False",
-        "By stock.reshuffle: none with stock.reshuffle = True; 2.0% to 5.0% with stock.reshuffle = False.",
+        "stuck in 8 of 16 design points, most often with players = 5, stock.reshuffle = false",
+        "By stock.reshuffle: none with stock.reshuffle = true; 2.0% to 5.0% with stock.reshuffle = false.",
         "nobody could play or draw: at 8, up to 5.0%",
         "going in circles: stock empty, nearly every card in a hand: never",
         "the margin of 0.1% of games",

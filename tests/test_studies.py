@@ -523,6 +523,34 @@ def test_lengths_beyond_the_histogram_are_known_to_be_long_only() -> None:
     assert np.isnan(half["ci_high"])
 
 
+def test_lengths_beyond_the_histogram_are_counted_and_named() -> None:
+    # Of 200 games, 50 have a round that is longer than all bins of rounds, and so are beyond those of games too.
+    experiment = experiment_of("length", games=200)
+    (batch,) = play(experiment)
+    assert not {"longest_games", "longest_rounds"} & set(summary_of(experiment, [batch])["estimand"])
+    turns = batch.turns.copy()
+    turns[:50, 3] = GAME_BINS
+    summary = summary_of(experiment, [batch._replace(turns=turns)])
+    assert estimates(summary, "longest_games") == estimates(summary, "longest_rounds") == [25]
+    conclusion = LengthStudy().conclude(summary)
+    assert "of 16,383 turns or more, not told apart: 25%" in conclusion
+    assert "with a round of 8,191 turns or more, not told apart: 25%" in conclusion
+
+
+@pytest.mark.parametrize(
+    ("margin", "verdict"),
+    [
+        (5, "A difference beyond the margin of 5 turns a game"),
+        (22, "A difference that may or may not exceed the margin of 22 turns a game"),
+        (100, "A real but negligible difference (shown to be within the margin of 100 turns a game)"),
+    ],
+)
+def test_the_margin_decides_whether_a_difference_of_lengths_matters(margin: float, verdict: str) -> None:
+    # Made-up rounds of 22 turns on average: two of them against one.
+    summary = summary_of(experiment_of("length", vary={"deals": [[8], [8, 8]]}, margin=margin))
+    assert f"Does it depend on deals? {verdict}" in LengthStudy().conclude(summary)
+
+
 # --- Real games --------------------------------------------------------------------------------------------------
 
 

@@ -66,10 +66,11 @@ def _user_errors() -> tuple[type[ValueError], ...]:
     from craits_sim.bots import BotError
     from craits_sim.cards import CardError
     from craits_sim.design import DesignError
+    from craits_sim.features import WeightsError
     from craits_sim.rules import RulesError
     from craits_sim.studies import StudyError
 
-    return BotError, CardError, DesignError, NumberError, RulesError, StudyError
+    return BotError, CardError, DesignError, NumberError, RulesError, StudyError, WeightsError
 
 
 class Number(click.ParamType):
@@ -97,7 +98,7 @@ def combine(*decorators: Callable[[F], F]) -> Callable[[F], F]:
     return decorate
 
 
-rules_options = combine(
+table_options = combine(
     click.option(
         "--rules",
         default="classic",
@@ -118,6 +119,11 @@ rules_options = combine(
         metavar="N",
         help="Seats at the table.  [default: as the rules say]",
     ),
+)
+"""Passes ``rules``, ``changes`` and ``players``; `load_rules_of_table` makes rules of them."""
+
+rules_options = combine(
+    table_options,
     click.option(
         "--bots",
         default="random",
@@ -203,6 +209,19 @@ records_options = combine(
 """Passes ``records`` and ``records_rounds``."""
 
 
+resume_option = click.option(
+    "--resume",
+    is_flag=True,
+    help="Go on where an interrupted run of the same experiment ended; more --games are allowed.",
+)
+
+until_decided_option = click.option(
+    "--until-decided",
+    is_flag=True,
+    help="Play until every verdict against the margin is certain; --games is the most, as for --precision.",
+)
+
+
 def precision_option(unit: str = "its unit") -> Callable[[F], F]:
     """Make the option ``--precision``, in the unit of the study's headline."""
     return click.option(
@@ -214,7 +233,7 @@ def precision_option(unit: str = "its unit") -> Callable[[F], F]:
     )
 
 
-def study_options(margin: float, margin_unit: str) -> Callable[[F], F]:
+def study_options(margin: float, margins: Real) -> Callable[[F], F]:
     """Make the options of every study.
 
     Passes ``level``, ``margin``, ``precision``, ``until_decided``, ``vary``, ``variants``, ``max_points`` and those of
@@ -222,8 +241,8 @@ def study_options(margin: float, margin_unit: str) -> Callable[[F], F]:
 
     Parameters
     ----------
-    margin
-        The study's own margin, in ``margin_unit``.
+    margin, margins
+        The study's own margin, and those that it takes.
     """
     return combine(
         click.option(
@@ -236,16 +255,12 @@ def study_options(margin: float, margin_unit: str) -> Callable[[F], F]:
         ),
         click.option(
             "--margin",
-            type=Number(MARGIN),
+            type=Number(margins),
             metavar="M",
-            help=f"Largest difference that does not matter to you, in {margin_unit}.  [default: {margin:g}]",
+            help=f"Largest difference that does not matter to you, in {margins.unit}.  [default: {margin:g}]",
         ),
-        precision_option(margin_unit),
-        click.option(
-            "--until-decided",
-            is_flag=True,
-            help="Play until the verdict against the margin is certain; --games is the most, as for --precision.",
-        ),
+        precision_option(margins.unit),
+        until_decided_option,
         click.option(
             "--vary",
             multiple=True,
@@ -282,8 +297,20 @@ def load_table(
         If they name something that does not exist or cannot be played.
     """
     from craits_sim.bots import parse_bots
+
+    loaded = load_rules_of_table(rules, changes, players)
+    return loaded, parse_bots(bots, loaded.players)
+
+
+def load_rules_of_table(rules: str, changes: Sequence[str], players: int | None) -> "Rules":
+    """Make rules of what `table_options` passes.
+
+    Raises
+    ------
+    RulesError
+        If they name something that does not exist or cannot be played.
+    """
     from craits_sim.rules import load_rules, parse_changes
 
     table_size = {} if players is None else {"players": players}
-    loaded = load_rules(rules, {**parse_changes(changes), **table_size})
-    return loaded, parse_bots(bots, loaded.players)
+    return load_rules(rules, {**parse_changes(changes), **table_size})

@@ -16,10 +16,12 @@ from craits_sim.cli.options import (
     output_options,
     precision_option,
     records_options,
+    resume_option,
     rules_options,
     seed_option,
     study_options,
     threads_option,
+    until_decided_option,
 )
 from craits_sim.ranges import SEED, STUDY_OPTION
 
@@ -32,11 +34,17 @@ if TYPE_CHECKING:
 
 
 class Playing(NamedTuple):
-    """How games are played, which does not show in the results; keyword arguments of `api.play`."""
+    """How games are played, which does not show in the results."""
 
     threads: int
     records: Path | None
     records_rounds: Path | None
+    resume: bool
+
+    @property
+    def recorded(self) -> bool:
+        """Whether games are recorded, which a checkpoint does not keep."""
+        return self.records is not None or self.records_rounds is not None
 
 
 def study_command(study: "Study") -> click.Command:
@@ -68,8 +76,9 @@ def study_command(study: "Study") -> click.Command:
     @games_option(None, study.default_games)
     @seed_option
     @threads_option
-    @study_options(study.margin, study.margin_unit)
+    @study_options(study.margin, study.margins())
     @records_options
+    @resume_option
     @combine(*own_options)
     def command(
         changes: tuple[str, ...],
@@ -80,6 +89,7 @@ def study_command(study: "Study") -> click.Command:
         threads: int,
         records: Path | None,
         records_rounds: Path | None,
+        resume: bool,
         output: str,
         as_json: bool,
         quiet: bool,
@@ -110,7 +120,7 @@ def study_command(study: "Study") -> click.Command:
             experiment = study.with_readings(experiment)
         _run_study(
             prepare(experiment, max_points),
-            how=Playing(threads, records, records_rounds),
+            how=Playing(threads, records, records_rounds, resume),
             output=output,
             as_json=as_json,
             quiet=quiet,
@@ -124,17 +134,21 @@ def study_command(study: "Study") -> click.Command:
 @games_option(None)
 @click.option("--seed", type=Number(SEED), metavar="S", help="Play other games than the files say.")
 @precision_option()
+@until_decided_option
 @threads_option
 @records_options
+@resume_option
 @output_options
 def run(
     files: tuple[str, ...],
     games: int | None,
     seed: int | None,
     precision: float | None,
+    until_decided: bool,
     threads: int,
     records: Path | None,
     records_rounds: Path | None,
+    resume: bool,
     name: str | None,
     output: str,
     as_json: bool,
@@ -143,7 +157,7 @@ def run(
     """Run the studies that experiment files describe.
 
     A folder stands for all its files NAME.toml, in the order of their names. All files are checked before the first
-    game is played.
+    game is played. With --resume those whose report is finished are not played again.
 
     \b
     Examples:
@@ -161,22 +175,23 @@ def run(
         for option, value in (("name", name), ("records", records), ("records-rounds", records_rounds)):
             if value:
                 raise DesignError(f"--{option} {value} is for one experiment, but these are {len(paths)}")
-    how = Playing(threads, records, records_rounds)
-    if precision is not None and games is None:
-        games = MOST_GAMES
-    until_decided = None if precision is None else False
-    given = {"games": games, "seed": seed, "precision": precision, "until_decided": until_decided, "name": name}
-    changes = {key: value for key, value in given.items() if value is not None}
+    how = Playing(threads, records, records_rounds, resume)
+    given = {"games": games, "seed": seed, "name": name}
+    changes: dict[str, object] = {key: value for key, value in given.items() if value is not None}
+    if precision is not None or until_decided:
+        changes = {"games": MOST_GAMES, **changes, "precision": precision, "until_decided": until_decided}
     series = {path: _read(path, changes) for path in paths}
     _refuse_same_names(series)
     if len(series) == 1:
         (prepared,) = series.values()
         _run_study(prepared, how=how, output=output, as_json=as_json, quiet=quiet)
         return
-    folders = [_folder(output, prepared) for prepared in series.values()]
-    total = sum(prepared.experiment.games * len(prepared.points) for prepared in series.values())
+    folders = {_folder(output, prepared, how): prepared for prepared in series.values()}
+    if resume:
+        folders = {folder: prepared for folder, prepared in folders.items() if not _is_finished(prepared, folder)}
+    total = sum(prepared.experiment.games * len(prepared.points) for prepared in folders.values())
     with show_series(total, quiet=quiet) as next_part:
-        for number, (folder, prepared) in enumerate(zip(folders, series.values(), strict=True), start=1):
+        for number, (folder, prepared) in enumerate(folders.items(), start=1 + len(series) - len(folders)):
             _, experiment, points = prepared
             label = f"{number} of {len(series)}: {experiment.name}"
             on_progress = next_part(label, experiment.games, len(points), _headline(prepared))
@@ -212,13 +227,39 @@ def _refuse_same_names(series: Mapping[Path, "Prepared"]) -> None:
         files[name] = path
 
 
-def _folder(output: str, prepared: "Prepared") -> Path:
-    """Give the folder of a report, checked before games are played for it."""
+def _folder(output: str, prepared: "Prepared", how: Playing) -> Path:
+    """Give the folder of a report; that it can be written, and a run go on, is checked before games are played."""
     from craits_sim import report
+    from craits_sim.checkpoint import Checkpoint
+    from craits_sim.design import DesignError
 
-    folder = Path(output) / prepared.experiment.name
+    if how.resume and how.recorded:
+        raise DesignError(
+            "--resume goes on from the sums of the games played, which do not hold their records: leave out --records"
+        )
+    _, experiment, points = prepared
+    folder = Path(output) / experiment.name
     report.check_folder(folder)
+    checkpoint = Checkpoint(folder, experiment, points)
+    if how.resume:
+        checkpoint.load()
+    elif checkpoint.file.exists():
+        click.echo(f"{checkpoint.file} is of an interrupted run, and will be lost: --resume goes on from it.", err=True)
     return folder
+
+
+def _is_finished(prepared: "Prepared", folder: Path) -> bool:
+    """Tell whether there is nothing left to play, and say so."""
+    from craits_sim import report, runner
+    from craits_sim.checkpoint import Checkpoint
+
+    _, experiment, points = prepared
+    finished = not Checkpoint(folder, experiment, points).file.exists() and report.is_finished(
+        folder, experiment, runner.provenance(points, experiment)
+    )
+    if finished:
+        click.echo(f"{experiment.name} is finished: {folder / 'index.html'}", err=True)
+    return finished
 
 
 def _headline(prepared: "Prepared") -> "Headline":
@@ -233,7 +274,7 @@ def _run_study(prepared: "Prepared", *, how: Playing, output: str, as_json: bool
     """Play an experiment, write its report, and print what came out."""
     from craits_sim.cli.progress import show_progress
 
-    folder, experiment = _folder(output, prepared), prepared.experiment
+    folder, experiment = _folder(output, prepared, how), prepared.experiment
     label = experiment.name + ", at most" * experiment.looks
     with show_progress(label, experiment.games, quiet=quiet, headline=_headline(prepared)) as on_progress:
         summary = _play(prepared, folder, how, on_progress)
@@ -243,11 +284,29 @@ def _run_study(prepared: "Prepared", *, how: Playing, output: str, as_json: bool
 def _play(prepared: "Prepared", folder: Path, how: Playing, on_progress: "OnProgress | None") -> "pd.DataFrame":
     """Play an experiment and write its report; give the summary."""
     from craits_sim import api, report, runner
+    from craits_sim.checkpoint import Checkpoint
+    from craits_sim.stats import counted
 
     study, experiment, points = prepared
-    summary = api.play(prepared, on_progress=on_progress, **how._asdict())
+    checkpoint = Checkpoint(folder, experiment, points)
+    try:
+        summary = api.play(
+            prepared,
+            threads=how.threads,
+            on_progress=on_progress,
+            records=how.records,
+            records_rounds=how.records_rounds,
+            begun=checkpoint.load() if how.resume else None,
+            keep=None if how.recorded else checkpoint.keep,
+        )
+    except KeyboardInterrupt:
+        if checkpoint.kept:
+            kept = f"{counted(checkpoint.kept, 'game')} of {experiment.name} are kept"
+            click.echo(f"{kept}: the same command with --resume goes on from there.", err=True)
+        raise
     provenance = runner.provenance(points, experiment) | {"games": summary.attrs["games"]}
     report.write_report(folder, study, experiment, points, summary, api.conclude(study, summary), provenance)
+    checkpoint.remove()
     return summary
 
 
@@ -269,6 +328,13 @@ def _print(prepared: "Prepared", summary: "pd.DataFrame", folder: Path, *, as_js
         return
     stdout().print(conclusion)
     if table:
-        rounded = report.reading_table(study.highlights(summary))
+        highlights = study.highlights(summary)
+        rounded = report.reading_table(highlights)
         print_table(rounded.columns, rounded.rows)
+        if len(highlights) < len(summary):
+            stdout().print(
+                f"Shown: {len(highlights):,} of {len(summary):,} rows; all are in {folder / 'summary.csv'}, "
+                "in the page and in what --json prints.",
+                soft_wrap=True,
+            )
     stdout().print(f"Report: {folder / 'index.html'}", soft_wrap=True)

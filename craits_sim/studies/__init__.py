@@ -7,8 +7,10 @@ from craits_sim.studies.base import Study
 from craits_sim.studies.compare import CompareStudy
 from craits_sim.studies.crank import CrankStudy
 from craits_sim.studies.dealer import DealerStudy
+from craits_sim.studies.ladder import LadderStudy
 from craits_sim.studies.length import LengthStudy
 from craits_sim.studies.players import PlayersStudy
+from craits_sim.studies.restricted import RestrictedStudy
 from craits_sim.studies.screen import ScreenStudy
 from craits_sim.studies.seats import SeatsStudy
 from craits_sim.studies.stalemate import StalemateStudy
@@ -25,6 +27,8 @@ STUDIES: dict[str, Study] = {
         PlayersStudy(),
         StalemateStudy(),
         CrankStudy(),
+        LadderStudy(),
+        RestrictedStudy(),
     )
 }
 

@@ -6,7 +6,7 @@ result does not depend on chunks or threads; everything with a fraction or an in
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from math import sqrt
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -14,16 +14,20 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from craits_sim.ranges import MARGIN, Real
 from craits_sim.results import Batch
+from craits_sim.sequential import Judged
 from craits_sim.stats import (
     Interval,
     Moments,
     Verdict,
     clopper_pearson,
     counted,
+    difference_p_value,
     equivalence_p_value,
     games_to_detect,
     games_to_show_equivalence,
+    holm,
     interval_text,
     mean_interval,
     number_text,
@@ -32,7 +36,7 @@ from craits_sim.stats import (
     verdict,
     wald_equal_shares,
 )
-from craits_sim.studies.stopping import in_sequence
+from craits_sim.studies.stopping import in_sequence, sequences_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,6 +60,10 @@ _INT64_EXACT = 2**63
 
 COLUMNS = {
     "estimand": "str",
+    "bot": "str",
+    "against": "str",
+    "rank": "str",
+    "ability": "str",
     "position": "Int64",
     "offset": "Int64",
     "round": "Int64",
@@ -99,14 +107,24 @@ class Study(ABC):
     margin: ClassVar[float]
     """The largest difference that nobody would care about, unless the user says another."""
     margin_unit: ClassVar[str]
+    most_margin: ClassVar[float] = MARGIN.high
+    """What a margin in this unit is always below: 100 where it is one of shares in percent."""
+    finding: ClassVar[str] = str(Verdict.ADVANTAGE)
+    """What its verdict calls a difference that is real and not shown to be negligible."""
     options: ClassVar[tuple[Option, ...]] = ()
     default_games: ClassVar[int]
+    default_bots: ClassVar[str] = "random"
     examples: ClassVar[tuple[str, ...]] = ("--games 1e6", "--vary 'players=[2, 3, 4, 5]' --name by-players")
     """Options of its command, for the help."""
     takes_readings: ClassVar[bool] = False
     """Whether its command has the option ``--readings``."""
     details: ClassVar[bool] = False
     """Whether the study needs the details of a batch: choices, the sizes of cranks, and who pays them."""
+
+    @classmethod
+    def margins(cls) -> Real:
+        """Give the margins that the study takes, with their unit."""
+        return Real(MARGIN.low, cls.most_margin, unit=cls.margin_unit)
 
     def design(self, experiment: "Experiment", max_points: int) -> "tuple[DesignPoint, ...]":
         """Expand the design of an experiment; most studies take every combination of the levels.
@@ -128,12 +146,17 @@ class Study(ABC):
         """Add what ``--readings`` stands for to the variants of an experiment."""
         raise NotImplementedError
 
-    decidable: ClassVar[bool] = False
-    """Whether a run can go on until the verdict is certain: the study has `differences`."""
+    no_verdict: ClassVar[str] = ""
+    """Why there is no verdict that a run could wait for, in words that follow "the study"; empty where there is."""
 
-    def differences(self, sums: Mapping[str, Ints]) -> tuple[Moments, ...]:
-        """Give, for each verdict, the differences from zero that it judges together, in the unit of the margin."""
-        raise NotImplementedError(f"{self.name} states no verdict that a run could wait for")
+    @abstractmethod
+    def judged(self, sums: Mapping[str, Ints], experiment: "Experiment") -> Sequence[Judged]:
+        """Give what each verdict judges; nothing where the study states none."""
+
+    def margin_sentence(self, experiment: "Experiment") -> str:
+        """Say for the reader of a report what the margin is."""
+        margin = self.margin if experiment.margin is None else experiment.margin
+        return f"The margin ({margin:g}, in {self.margin_unit}) is the largest difference that does not matter."
 
     @abstractmethod
     def tally(self, batches: Sequence[Batch]) -> Sums:
@@ -219,39 +242,30 @@ class PointStudy(Study):
         }
 
     def summarise(self, sums: Mapping[str, Ints], experiment: "Experiment") -> "pd.DataFrame":
-        import pandas as pd
-
         from craits_sim.design import caption, design_points
 
         points = design_points(experiment)
-        table = [
-            {**point.factors, **row}
-            for index, point in enumerate(points)
-            for row in self._rows_as_played(point_sums(sums, index), point, experiment)
-        ]
-        factors = list(points[0].factors)
-        used = {name for row in table for name in row}
-        summary = pd.DataFrame(table, columns=[*factors, *(name for name in COLUMNS if name in used)])
-        summary = summary.astype({name: kind for name, kind in COLUMNS.items() if name in used and kind != "str"})
+        margin = self.margin if experiment.margin is None else experiment.margin
+        by_point = [[*self.rows(point_sums(sums, index), point, experiment)] for index, point in enumerate(points)]
+        if experiment.until_decided:
+            judged, level = self.judged(sums, experiment), experiment.level
+            together = sequences_of(judged)
+            by_point = [
+                [*in_sequence(rows, of_point, level, together)] for rows, of_point in zip(by_point, judged, strict=True)
+            ]
+        summary = table_of(points, by_point, margin)
         summary.attrs["caption"] = caption(experiment, points)
-        summary.attrs["margin"] = self.margin if experiment.margin is None else experiment.margin
         return summary
 
-    def _rows_as_played(
-        self, sums: Mapping[str, Ints], point: "DesignPoint", experiment: "Experiment"
-    ) -> Iterable[Row]:
-        rows = self.rows(sums, point, experiment)
-        if not experiment.until_decided:
-            return rows
+    def judged_point(self, sums: Mapping[str, Ints], margin: float) -> Judged:
+        """Give what the one verdict on a design point judges, where the study states verdicts."""
+        raise NotImplementedError(f"the study {self.name} {self.no_verdict}")
+
+    def judged(self, sums: Mapping[str, Ints], experiment: "Experiment") -> Sequence[Judged]:
+        if self.no_verdict:
+            return ()
         margin = self.margin if experiment.margin is None else experiment.margin
-        return in_sequence([*rows], self.point_differences(sums), margin, experiment.level)
-
-    def point_differences(self, sums: Mapping[str, Ints]) -> Moments:
-        """Give the `differences` of the one verdict on a design point."""
-        raise NotImplementedError(f"{self.name} states no verdict that a run could wait for")
-
-    def differences(self, sums: Mapping[str, Ints]) -> tuple[Moments, ...]:
-        return tuple(self.point_differences(part) for part in _by_point(sums))
+        return [self.judged_point(part, margin) for part in _by_point(sums)]
 
     def headline(self, sums: Mapping[str, Ints], experiment: "Experiment") -> tuple[str, float]:
         return self.headline_name, max(self.half_width(part, experiment.level) for part in _by_point(sums))
@@ -317,6 +331,18 @@ class SideBySideStudy(PointStudy):
                 f"{counted(points[0][1]['n'].iloc[0].item(), 'game')} at each design point.",
             ]
         )
+
+
+def table_of(points: "Sequence[DesignPoint]", by_point: Sequence[Sequence[Row]], margin: float) -> "pd.DataFrame":
+    """Make a summary of the rows of each design point: its factors first, then the `COLUMNS` that are used."""
+    import pandas as pd
+
+    table = [{**point.factors, **row} for point, rows in zip(points, by_point, strict=True) for row in rows]
+    used = {name for row in table for name in row}
+    summary = pd.DataFrame(table, columns=[*points[0].factors, *(name for name in COLUMNS if name in used)])
+    summary = summary.astype({name: kind for name, kind in COLUMNS.items() if name in used and kind != "str"})
+    summary.attrs["margin"] = margin
+    return summary
 
 
 def _by_point(sums: Mapping[str, Ints]) -> list[Sums]:
@@ -468,6 +494,43 @@ def largest_row(estimand: str, unit: str, means: Moments, margin: float, level: 
         "verdict": str(decision),
         "games_needed": round_up(needed) if decision == Verdict.INCONCLUSIVE else None,
     }
+
+
+def judged_rows(
+    estimand: str, unit: str, differences: Moments, margin: float, level: float, **columns: Any
+) -> Iterator[Row]:
+    """Judge K differences from zero, each by itself: a row with a verdict for each.
+
+    Tests of a difference are adjusted by Holm for their number, and the intervals are simultaneous. That a difference is
+    negligible needs no adjustment: each is tested by itself (TOST).
+
+    Parameters
+    ----------
+    **columns
+        As for `rows_of`.
+    """
+    games, se = differences.games, differences.se
+    interval = mean_interval(differences.mean, se, games, simultaneous_level(level, len(se)))
+    p_values = difference_p_value(differences.mean, se)
+    adjusted = holm(p_values)
+    p_equivalence = equivalence_p_value(differences.mean, se, margin)
+    # How many games would decide it: a difference at the level at which the first of so many is tested.
+    strictest = simultaneous_level(level, len(se), "bonferroni")
+    rows = rows_of(estimand, unit, differences, interval, level, "simultaneous", **columns)
+    for k, row in enumerate(rows):
+        decision = verdict(float(adjusted[k]), float(p_equivalence[k]), level)
+        needed = min(
+            games_to_detect((row["estimate"] / se[k]) ** 2 if se[k] > 0 else 0, 1, games, strictest),
+            games_to_show_equivalence(row["estimate"], se[k], games, margin, level),
+        )
+        yield row | {
+            "reference": 0.0,
+            "margin": margin,
+            "p_value": float(p_values[k]),
+            "p_adjusted": float(adjusted[k]),
+            "verdict": str(decision),
+            "games_needed": round_up(needed) if decision == Verdict.INCONCLUSIVE else None,
+        }
 
 
 def count_row(estimand: str, count: int, games: int, level: float) -> Row:

@@ -3,16 +3,21 @@
 All design points play the same game indices with the same streams, so that a game of a variant and the base's game of
 the same index are a pair. The pair is the unit: each difference is a mean over games, and its error is that of the
 differences between the two games of a pair, which covers whatever they have in common.
+
+Each metric has a margin of its own, in its own unit: what a player would hardly notice (`METRICS`). Win shares and the
+dealer's edge have those of the studies `seats` and `dealer`, lengths and the spread of totals 5 % of what the base
+gives. The margin that the user names is that of the win shares, and the others grow and shrink with it.
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from craits_sim.results import WIN_UNIT, Batch, Ending
+from craits_sim.sequential import Differences, Judged, sequence_interval
 from craits_sim.stats import (
     Floats,
     Moments,
@@ -30,8 +35,11 @@ from craits_sim.stats import (
     simultaneous_level,
     verdict,
 )
-from craits_sim.studies.base import COLUMNS, Ints, Row, Study, Sums, by_position, cross_sums, level_text
+from craits_sim.studies.base import COLUMNS, Ints, Row, Study, Sums, by_position, cross_sums, level_text, listed
+from craits_sim.studies.dealer import DealerStudy
 from craits_sim.studies.length import SECONDS, assumed_seconds, seconds_before_play
+from craits_sim.studies.stopping import sequences_of, verdict_columns
+from craits_sim.text import levels_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,7 +70,14 @@ is not to be trusted, and no difference is claimed."""
 FEWEST_GAMES = 1000
 """Games after which a difference that almost never shows is taken to be small."""
 
+FEWEST_GAMES_IN_SEQUENCE = 10_000
+"""The same for a run that waits for its verdicts. It judges at the first of many looks that satisfies it, and after
+`FIRST_LOOK` games a difference as large as the margin that shows in one of 1,000 games may well not have been seen."""
+
 MOST_VARIANTS_DRAWN = 12
+
+CHANGED = "changed"
+"""The verdict on a difference that is real and not shown to be negligible: a change is no advantage of anybody."""
 
 
 class Side(NamedTuple):
@@ -115,38 +130,55 @@ def _choice_share(side: Side) -> Estimator:
 
 
 class Metric(NamedTuple):
-    """Something about a rule set that a variant may change."""
+    """Something about a rule set that a variant may change.
+
+    ``margin`` is the largest change that does not matter, where the user names none: in ``unit`` (for a share,
+    percentage points), or, where ``relative``, as a share of the base's value.
+    """
 
     estimand: str
     unit: str
     title: str
+    margin: float
     of: Callable[[Side], Estimator]
+    relative: bool = False
 
 
 METRICS = (
-    Metric("seat_edge", "pp", "seat edge, where it changes most", _seat_edges),
+    Metric("seat_edge", "pp", "seat edge (where it changes most)", 1, _seat_edges),
     Metric(
         "dealer_edge",
         "points",
         "dealer's edge a round",
+        DealerStudy.margin,
         lambda side: side.of(dealer_edge=1 / (side.rules.players * side.rounds)),
     ),
-    Metric("turns_per_round", "turns", "turns a round", lambda side: side.of(turns=1 / side.rounds)),
-    Metric("turns_per_game", "turns", "turns a game", lambda side: side.of(turns=1)),
-    Metric("minutes_per_game", "minutes", "minutes a game (assumed pace)", _minutes),
-    Metric("cards_drawn_per_round", "cards", "cards drawn a round", lambda side: side.of(drawn=1 / side.rounds)),
-    Metric("largest_crank", "cards", "largest crank of a game", lambda side: side.of(largest_crank=1)),
-    Metric("choice_share", "%", "turns with a real choice", _choice_share),
-    Metric("blocked_share", "%", "rounds blocked", lambda side: side.of(blocked=100 / side.rounds)),
-    Metric("spread_of_totals", "points", "spread of totals, last less first", lambda side: side.of(range=1)),
+    Metric("turns_per_round", "turns", "turns a round", 0.05, lambda side: side.of(turns=1 / side.rounds), True),
+    Metric("turns_per_game", "turns", "turns a game", 0.05, lambda side: side.of(turns=1), True),
+    Metric("minutes_per_game", "minutes", "minutes a game (assumed pace)", 0.05, _minutes, True),
+    Metric("cards_drawn_per_round", "cards", "cards drawn a round", 0.05, lambda s: s.of(drawn=1 / s.rounds), True),
+    Metric("largest_crank", "cards", "largest crank of a game", 0.5, lambda side: side.of(largest_crank=1)),
+    Metric("choice_share", "%", "turns with a real choice", 1, _choice_share),
+    Metric("blocked_share", "%", "rounds blocked", 0.1, lambda side: side.of(blocked=100 / side.rounds)),
+    Metric("spread_of_totals", "points", "spread of totals (last less first)", 0.05, lambda s: s.of(range=1), True),
     Metric(
         "tie_share",
         "%",
         "games tied for the win",
+        1,
         lambda side: side.of(**{"shared_by_three" if side.rules.partners else "shared_by_two": 100}),
     ),
 )
 TITLES = {metric.estimand: metric.title for metric in METRICS}
+
+HEADLINES = ("seat_edge", "dealer_edge", "turns_per_game")
+"""Who wins, who scores, how long: the metrics that a conclusion names before others."""
+
+REPEATING = ("turns_per_round", "minutes_per_game")
+"""Metrics that mostly say again what the turns of a game say: a conclusion names them after others."""
+
+MOST_NAMED = 3
+"""Metrics, or changes, that a sentence names before it counts the rest."""
 
 PAIR_COLUMNS = {
     "base_value": "float64",
@@ -180,8 +212,10 @@ _TYPES = COLUMNS | PAIR_COLUMNS
 class PairedStudy(Study):
     """A study that compares variants with a base, metric by metric."""
 
-    margin = 0.05
-    margin_unit = "standard deviations of one game"
+    margin = 1.0
+    margin_unit = "percentage points of win share (the margins of all other metrics grow with it)"
+    most_margin = 100
+    finding = CHANGED
     options = SECONDS
     default_games = 100_000
     details = True
@@ -232,7 +266,10 @@ class PairedStudy(Study):
         for index, variant in enumerate(variants, start=1):
             pair = Pair(sums, index, base.rules, variant.rules, seconds)
             table += [variant.factors | row for row in pair.rows(margin, experiment.level)]
-        self._judge(table, experiment.level)
+        if experiment.until_decided:
+            self._judge_in_sequence(table, self.judged(sums, experiment), experiment.level)
+        else:
+            self._judge(table, experiment.level)
         summary = pd.DataFrame(table, columns=[*base.factors, *_ROW_COLUMNS, *PAIR_COLUMNS])
         summary = summary.astype({name: kind for name, kind in _TYPES.items() if name in summary and kind != "str"})
         summary.attrs["caption"] = caption(experiment, [base, *variants])
@@ -253,7 +290,7 @@ class PairedStudy(Study):
         strictest = simultaneous_level(level, max(len(table), 1), "bonferroni")
         for row in table:
             decision = verdict(row["p_adjusted"], row["p_equivalence"], level)
-            row["verdict"] = str(decision)
+            row["verdict"] = self.finding if decision == Verdict.ADVANTAGE else str(decision)
             estimate, se, games = row["estimate"], row["se"], row["n"]
             needed = min(
                 games_to_detect((estimate / se) ** 2 if se else 0, 1, games, strictest),
@@ -261,20 +298,63 @@ class PairedStudy(Study):
             )
             row["games_needed"] = round_up(needed) if decision == Verdict.INCONCLUSIVE else None
 
+    def judged(self, sums: Mapping[str, Ints], experiment: "Experiment") -> Sequence[Judged]:
+        """Give the differences of every row: a run that waits for its verdicts waits for them all."""
+        from craits_sim.design import MAX_DESIGN_POINTS
+
+        base, *variants = self.design(experiment, MAX_DESIGN_POINTS)
+        margin = self.margin if experiment.margin is None else experiment.margin
+        seconds = assumed_seconds(experiment)
+        pairs = [Pair(sums, k, base.rules, variant.rules, seconds) for k, variant in enumerate(variants, start=1)]
+        return [pair.differences(metric, margin) for pair in pairs for metric in METRICS]
+
+    def _judge_in_sequence(self, table: list[Row], judged: Sequence[Judged], level: float) -> None:
+        """Turn all rows into those of a run that waited for its verdicts.
+
+        The confidence sequences of all rows hold together (Bonferroni), so that the chance of any false finding is
+        bounded, in the study of many changes too: there is no false discovery rate that holds wherever one stops.
+        """
+        together = sequences_of(judged)
+        for row, one in zip(table, judged, strict=True):
+            low, high = map(float, sequence_interval(row["estimate"], row["se"], row["n"], level, together))
+            sd = row["sd"]
+            row |= {
+                "ci_low": low,
+                "ci_high": high,
+                "ci_kind": "sequence",
+                "effect_low": _in_units(low, sd),
+                "effect_high": _in_units(high, sd),
+                "p_equivalence": np.nan,
+                **verdict_columns(one, level, together),
+            }
+            if row["verdict"] == Verdict.ADVANTAGE:
+                row["verdict"] = self.finding
+
     def headline(self, sums: Mapping[str, Ints], experiment: "Experiment") -> tuple[str, float]:
         from craits_sim.design import MAX_DESIGN_POINTS
 
         base, *variants = self.design(experiment, MAX_DESIGN_POINTS)
         seconds = assumed_seconds(experiment)
         widths = [
-            (row["effect_high"] - row["effect_low"]) / 2
+            (row["ci_high"] - row["ci_low"]) / 2
             for index, variant in enumerate(variants, start=1)
             for row in Pair(sums, index, base.rules, variant.rules, seconds).rows(self.margin, experiment.level)
+            if row["estimand"] == "seat_edge"
         ]
-        return "widest interval, standard deviations", float(np.max(widths, initial=0))
+        return "change of a seat's edge, pp", float(np.max(widths, initial=0))
+
+    def margin_sentence(self, experiment: "Experiment") -> str:
+        """Say what the margin of each metric is."""
+        margin = self.margin if experiment.margin is None else experiment.margin
+        of_metrics: dict[str, list[str]] = {}
+        for metric in METRICS:
+            of_metrics.setdefault(metric_margin(metric, margin), []).append(metric.title)
+        margins = "; ".join(f"{words} for {', '.join(titles)}" for words, titles in of_metrics.items())
+        return f"The margin of a metric is the largest difference that does not matter: {margins}."
 
     def highlights(self, summary: "pd.DataFrame") -> "pd.DataFrame":
-        return summary.drop(columns=["effect_low", "effect_high", "correlation", "p_equivalence", "identical_rounds"])
+        left_out = ["effect", "effect_low", "effect_high", "correlation", "p_equivalence", "identical_rounds"]
+        return summary.drop(columns=left_out)
 
 
 class CompareStudy(PairedStudy):
@@ -310,28 +390,52 @@ class CompareStudy(PairedStudy):
         return points
 
     def plot(self, summary: "pd.DataFrame") -> "Figure":
-        from craits_sim.plots import sheet
+        from craits_sim.plots import parts, sheet
 
-        parts = list(variants_of(summary))[:MOST_VARIANTS_DRAWN]
-        columns = 1 if len(parts) == 1 else 2
-        rows = ceil(len(parts) / columns)
+        drawn = list(parts(summary))[:MOST_VARIANTS_DRAWN]
+        columns = 1 if len(drawn) == 1 else 2
+        rows = ceil(len(drawn) / columns)
         height = 0.45 + rows * (1.15 + 0.3 * len(METRICS))
 
         def draw(cell: "SubFigure") -> None:
             panels = cell.subplots(rows, columns, squeeze=False)
-            reach = _reach(summary)
-            for panel, (name, part) in zip(panels.flat, parts, strict=False):
-                forest(panel, name, part, summary.attrs["margin"], reach)
-            for panel in list(panels.flat)[len(parts) :]:
+            reach = reach_of(summary.to_dict("records"))
+            for panel, (name, part) in zip(panels.flat, drawn, strict=False):
+                forest(panel, name, part, reach)
+            for panel in list(panels.flat)[len(drawn) :]:
                 panel.set_axis_off()
             legend(cell, summary, 3 if columns == 1 else 5)
 
         return sheet(summary, self.question, 8.6 if columns == 1 else 13.4, height, draw)
 
     def conclude(self, summary: "pd.DataFrame") -> str:
-        parts = list(variants_of(summary))
-        lines = [f"{name}: {sentence(part)}" if len(parts) > 1 else sentence(part) for name, part in parts]
+        from craits_sim.plots import parts
+
+        variants = list(parts(summary))
+        lines = [f"{name}: {sentence(part)}" if len(variants) > 1 else sentence(part) for name, part in variants]
         return "\n".join([*lines, terms(summary, f"Holm over {len(summary)} rows")])
+
+
+def metric_margin(metric: Metric, margin: float) -> str:
+    """Write the margin of a metric, like ``1 pp`` or ``5% of the base's value``; ``margin`` is that of win shares."""
+    size = metric.margin * margin
+    if metric.relative:
+        return f"{100 * size:.3g}% of the base's value"
+    unit = "pp" if metric.unit == "%" else metric.unit
+    return f"{size:.3g} {unit.removesuffix('s') if size == 1 else unit}"
+
+
+class Comparison(NamedTuple):
+    """One metric of both sides of a pair, at each of M positions; M is 1 where it is not by position."""
+
+    values: Floats  # (2, M) of base and variant
+    covariance: Floats  # (2 M, 2 M) of one game
+    estimates: Floats  # (M,) variant less base
+    se: Floats  # (M,)
+    margins: Floats  # (M,)
+    slack_se: Floats  # (M,) of the distance from the estimate to the nearer end of the margin
+    differing: int
+    """Games in which anything that the metric is made of differs."""
 
 
 class Pair:
@@ -349,17 +453,20 @@ class Pair:
         self.identical_rounds = 100 * int(sums[f"{index}.identical_rounds"][0]) / (games * common)
 
     def rows(self, margin: float, level: float) -> Iterator[Row]:
-        """Give a row for each metric, p-values not adjusted; ``margin`` is in standard deviations of one game."""
+        """Give a row for each metric, p-values not adjusted; ``margin`` is that of win shares, in percentage points."""
         for metric in METRICS:
             yield {"estimand": metric.estimand, "unit": metric.unit} | self._row(metric, margin, level)
 
-    def _row(self, metric: Metric, margin: float, level: float) -> Row:
-        """Compare one metric; of a metric by position, the position whose difference is clearest.
+    def differences(self, metric: Metric, margin: float) -> Differences:
+        """Give what the verdict on a metric judges in a run that waits for it."""
+        compared = self._compare(metric, margin)
+        # Two positions have the same edge but for its sign.
+        kept = slice(1 if len(compared.estimates) == 2 else None)
+        too_few = compared.differing < FEWEST_DIFFERING and self.paired.games < FEWEST_GAMES_IN_SEQUENCE
+        se = np.full_like(compared.se, np.nan) if too_few else compared.se
+        return Differences(compared.estimates[kept], se[kept], self.paired.games, compared.margins[kept])
 
-        That position was chosen for its difference, and the largest of several differences is not zero where none of
-        them is: its interval is one of several simultaneous ones, its p-value is that of the largest of so many
-        (Šidák), and equivalence is shown only where it is for every position.
-        """
+    def _compare(self, metric: Metric, margin: float) -> Comparison:
         games = self.paired.games
         base, variant = metric.of(self.base), metric.of(self.variant)
         count, width = base.weights.shape
@@ -377,11 +484,31 @@ class Pair:
         se = np.where(se**2 * games < 1e-10 * variances.sum(axis=0), 0, se)
         if differing == 0 and np.array_equal(base.weights, variant.weights):
             estimates = variant.constant - base.constant
+        margins = margin * metric.margin * (np.abs(values[:count]) if metric.relative else np.ones(count))
+        slack_se = se
+        if metric.relative:
+            # The margin is a share of the base's mean, and has an error too: with that of the difference alone,
+            # differences as large as the margin were called small in 5.5 to 5.8 % of comparisons instead of 5 %.
+            up = np.where(estimates < 0, -1, 1)
+            slack_se = sides.combine(np.hstack([np.diag(margin * metric.margin + up), np.diag(-up)])).se
+        return Comparison(values.reshape(2, count), covariance, estimates, se, margins, slack_se, differing)
+
+    def _row(self, metric: Metric, margin: float, level: float) -> Row:
+        """Compare one metric; of a metric by position, the position whose difference is clearest.
+
+        That position was chosen for its difference, and the largest of several differences is not zero where none of
+        them is: its interval is one of several simultaneous ones, its p-value is that of the largest of so many
+        (Šidák), and equivalence is shown only where it is for every position.
+        """
+        games = self.paired.games
+        values, covariance, estimates, se, margins, slack_se, differing = self._compare(metric, margin)
+        count = len(estimates)
+        variances = np.diagonal(covariance).reshape(2, count)
         sd = np.sqrt(np.maximum(variances.mean(axis=0), 0))
         # Two positions have the same edge but for its sign.
         comparisons = 1 if count <= 2 else count
         interval = mean_interval(estimates, se, games, simultaneous_level(level, comparisons))
-        p_equivalence = float(np.max(_defined(equivalence_p_value(estimates, se, margin * sd), 0.0)))
+        p_equivalence = float(np.max(_defined(equivalence_p_value(estimates, slack_se, margins), 0.0)))
         p_values = _defined(difference_p_value(estimates, se), 1.0)
         at = int(np.argmin(p_values)) if count > 1 else 0
         p_value = 1 - (1 - p_values[at]) ** comparisons
@@ -397,13 +524,14 @@ class Pair:
             "ci_level": level,
             "ci_kind": "simultaneous" if comparisons > 1 else "pointwise",
             "n": games,
-            "base_value": float(values[at]),
-            "variant_value": float(values[count + at]),
+            "base_value": float(values[0, at]),
+            "variant_value": float(values[1, at]),
             **dict(zip(("effect", "effect_low", "effect_high"), effects, strict=True)),
             "correlation": _in_units(float(covariance[at, count + at]), float(np.sqrt(variances[:, at].prod()))),
             "variance_ratio": _in_units(float(variances[:, at].sum()), float(se[at] ** 2 * games)),
             "identical_rounds": self.identical_rounds,
-            "margin": float(margin * sd[at]),
+            "sd": float(sd[at]),
+            "margin": float(margins[at]),
             "p_value": float(p_value),
             "p_equivalence": p_equivalence,
         }
@@ -460,9 +588,7 @@ def played(point: "DesignPoint") -> tuple[str, tuple[str, ...]]:
 
 def label(point: "DesignPoint") -> str:
     """Name a design point: the variant, or its factors."""
-    if list(point.factors) == ["variant"]:
-        return str(point.factors["variant"])
-    return ", ".join(f"{key} = {level}" for key, level in point.factors.items())
+    return levels_text(point.factors)
 
 
 def _defined(values: Floats, otherwise: float) -> Floats:
@@ -477,23 +603,20 @@ def _in_units(value: float, unit: float) -> float:
 # --- In words ----------------------------------------------------------------------------------------------------
 
 
-def variants_of(summary: "pd.DataFrame") -> "Iterator[tuple[str, pd.DataFrame]]":
-    """Split a summary by variant, each with its name."""
-    from craits_sim.plots import parts
-
-    for name, part in parts(summary):
-        yield name.removeprefix("variant = "), part
-
-
 def is_beyond(row: Mapping[str, Any]) -> bool:
     """Tell whether a difference is real and its whole interval beyond the margin."""
     outside = row["ci_low"] > row["margin"] or row["ci_high"] < -row["margin"]
-    return row["verdict"] == Verdict.ADVANTAGE and outside
+    return row["verdict"] == CHANGED and outside
 
 
 def is_small(row: Mapping[str, Any]) -> bool:
     """Tell whether a difference is shown to lie within the margin."""
     return row["verdict"] in (Verdict.NEGLIGIBLE, Verdict.REAL_BUT_NEGLIGIBLE)
+
+
+def in_margins(row: Mapping[str, Any]) -> float:
+    """Give the size of a difference as a multiple of its margin; no difference is none of any margin."""
+    return abs(_in_units(row["estimate"], row["margin"]))
 
 
 def named(row: Mapping[str, Any]) -> str:
@@ -525,42 +648,60 @@ def both_values(row: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def sentence(part: "pd.DataFrame") -> str:
-    """Conclude for one variant: what moved beyond the margin, what may have, what is shown not to."""
-    rows = part.to_dict("records")
-    beyond = [row for row in rows if is_beyond(row)]
-    perhaps = [row for row in rows if row["verdict"] == Verdict.ADVANTAGE and not is_beyond(row)]
-    small = [row for row in rows if is_small(row)]
-    open_ = [row for row in rows if row["verdict"] == Verdict.INCONCLUSIVE]
-    beyond.sort(key=lambda row: -abs(row["effect"]))
-    texts = []
-    if beyond:
-        texts.append(f"Beyond the margin: {'; '.join(map(moved, beyond))}.")
-    else:
-        texts.append("No metric is shown to move beyond the margin.")
-    if perhaps:
-        texts.append(f"Changed, perhaps beyond it: {'; '.join(map(moved, perhaps))}.")
+    """Conclude for one variant: what moved beyond its margin; what did not, or may have; how much stayed the same."""
+    rows = sorted(part.to_dict("records"), key=_rank)
+    of_kind = {kind: [row for row in rows if mark(row) == kind] for kind in MARKS}
+    beyond, small, undecided = of_kind["beyond"], of_kind["small"], of_kind["open"]
+    text = (
+        f"Beyond the margin: {several(map(moved, beyond))}." if beyond else "Nothing is shown to be beyond its margin."
+    )
+    others = []
+    if of_kind["perhaps"]:
+        others.append(f"changed, perhaps beyond it: {several(map(moved, of_kind['perhaps']))}")
     if small:
-        texts.append(f"Shown to stay within it: {', '.join(named(row) for row in small)}.")
-    if open_:
-        needed = [row["games_needed"] for row in open_]
+        others.append(f"shown to stay within it: {several(map(named, small))}")
+    if undecided:
+        needed = [row["games_needed"] for row in undecided]
         known = [int(number) for number in needed if number is not None and number == number]
         games = f" (up to {max(known):,} games would decide)" if len(known) == len(needed) else ""
-        texts.append(f"Undecided: {', '.join(named(row) for row in open_)}{games}.")
-    identical = rows[0]["identical_rounds"]
-    texts.append(f"{_percent(identical)} of the rounds stayed the same to the last card.")
-    return " ".join(texts)
+        others.append(f"undecided: {several(map(named, undecided))}{games}")
+    identical = _percent(rows[0]["identical_rounds"])
+    rest = "; ".join(others)
+    return f"{text} {rest[:1].upper()}{rest[1:]}. {identical} of the rounds stayed the same to the last card."
+
+
+def several(texts: Iterable[str]) -> str:
+    """Write the first few of several texts, and how many more there are, like ``a, b, c and 4 more``."""
+    first = list(texts)
+    shown, more = first[:MOST_NAMED], len(first) - MOST_NAMED
+    return listed([*shown, f"{more} more"] if more > 0 else shown)
+
+
+def _rank(row: Mapping[str, Any]) -> tuple[int, float]:
+    """Give the place of a row where few are named: headlines, then the others by size, then what repeats a headline."""
+    name = row["estimand"]
+    if name in HEADLINES:
+        return HEADLINES.index(name), 0
+    return len(HEADLINES) + (name in REPEATING), -in_margins(row)
 
 
 def terms(summary: "pd.DataFrame", adjustment: str) -> str:
     """Say what all rows of a comparison have in common."""
-    margin, games, level = summary.attrs["margin"], int(summary["n"].max()), summary["ci_level"].iloc[0]
+    games, level = int(summary["n"].max()), summary["ci_level"].iloc[0]
+    margins = ", ".join(
+        f"{metric_margin(metric, summary.attrs['margin'])} for {words}"
+        for metric, words in zip(METRICS, ("win shares", "the dealer's edge", "lengths"), strict=False)
+    )
+    intervals = f"intervals of the paired difference, tests of a difference adjusted by {adjustment}"
+    if "sequence" in set(summary["ci_kind"]):
+        intervals = f"confidence sequences of the paired difference, which hold together for all {len(summary)} rows"
     text = (
-        f"{counted(games, 'game')} each, paired by deal; margin {margin:g} standard deviations of one game; "
-        f"{level_text(level)} intervals of the paired difference, tests of a difference adjusted by {adjustment}."
+        f"{counted(games, 'game')} each, paired by deal; margins {margins}, and as the table says for the rest; "
+        f"{level_text(level)} {intervals}."
     )
     if cut := summary.attrs.get("truncated"):
-        listed = ", ".join(f"{name} {count:,}" for name, count in cut.items())
-        text += f" Rounds cut at the turn cap, with the turns they had: {listed}."
+        counts = "; ".join(f"{count:,} with {name}" for name, count in cut.items())
+        text += f" Rounds cut at the turn cap, with the turns they had: {counts}."
     return text
 
 
@@ -615,39 +756,41 @@ def legend(figure: "SubFigure", summary: "pd.DataFrame", columns: int) -> None:
     handles: list[Artist] = [
         Line2D([], [], label=MARKS[kind][0], **marker_style(kind)) for kind in MARKS if kind in kinds
     ]
-    handles.append(Patch(label=f"margin ± {summary.attrs['margin']:g}; beyond it the scale is logarithmic", color=BAND))
+    handles.append(Patch(label="within the margin; beyond it the scale is logarithmic", color=BAND))
     figure.legend(handles=handles, loc="outside upper left", ncols=columns, borderaxespad=0.2, handletextpad=0.2)
 
 
-def effect_axis(axes: "Axes", margin: float, reach: float) -> None:
-    """Scale the axis of effects: linear within the margin, which is shaded, and logarithmic beyond it."""
-    from craits_sim.plots import margin_band, reference
-
-    margin_band(axes, 0, margin)
-    reference(axes, 0, vertical=True)
-    axes.set_xscale("symlog", linthresh=margin, linscale=1)
-    axes.set_xlim(-reach, reach)
-    ticks = [margin, *(margin * step for step in (10, 100, 1000) if margin * step <= reach)]
-    axes.set_xticks([*(-tick for tick in reversed(ticks)), 0, *ticks])
-    axes.xaxis.set_minor_locator(_nothing())
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}".replace("-", "\N{MINUS SIGN}"))
+def scaled(row: Mapping[str, Any]) -> tuple[float, float, float]:
+    """Give the difference and the ends of its interval as multiples of the margin."""
+    value, low, high = (_in_units(row[name], row["margin"]) for name in ("estimate", "ci_low", "ci_high"))
+    return value, low, high
 
 
-def _nothing() -> Any:
+def margin_axis(axes: "Axes", reach: float) -> None:
+    """Scale an axis of differences in margins: linear within the margin, which is shaded, and logarithmic beyond it."""
     from matplotlib.ticker import NullLocator
 
-    return NullLocator()
+    from craits_sim.plots import margin_band, reference
+
+    margin_band(axes, 0, 1)
+    reference(axes, 0, vertical=True)
+    axes.set_xscale("symlog", linthresh=1, linscale=1)
+    axes.set_xlim(-reach, reach)
+    ticks = [tick for tick in (1, 10, 100, 1000) if tick <= reach]
+    axes.set_xticks([*(-tick for tick in reversed(ticks)), 0, *ticks])
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}".replace("-", "\N{MINUS SIGN}"))
+    axes.set_xlabel("difference, as a multiple of the margin")
 
 
-def _reach(summary: "pd.DataFrame") -> float:
-    """Give the largest effect that any interval holds, with room, and at least twice the margin."""
-    ends = summary[["effect_low", "effect_high", "effect"]].abs().to_numpy(np.float64)
-    finite = ends[np.isfinite(ends)]
-    return 1.4 * max(float(finite.max(initial=0)), 2 * float(summary.attrs["margin"]))
+def reach_of(rows: Iterable[Mapping[str, Any]]) -> float:
+    """Give the largest multiple of a margin that any interval holds, with room, and at least 2."""
+    ends = np.abs([scaled(row) for row in rows])
+    return 1.4 * max(float(ends[np.isfinite(ends)].max(initial=0)), 2)
 
 
-def forest(axes: "Axes", name: str, part: "pd.DataFrame", margin: float, reach: float) -> None:
-    """Draw the effects of one variant, a row for each metric, with the values themselves on the right."""
+def forest(axes: "Axes", name: str, part: "pd.DataFrame", reach: float) -> None:
+    """Draw the differences of one variant, a row for each metric, with the values themselves on the right."""
     from craits_sim.plots import SOFT, title
 
     level = level_text(part["ci_level"].iloc[0])
@@ -656,13 +799,13 @@ def forest(axes: "Axes", name: str, part: "pd.DataFrame", margin: float, reach: 
         name,
         f"{level} intervals of paired differences · {_percent(part['identical_rounds'].iloc[0])} of rounds identical",
     )
-    effect_axis(axes, margin, reach)
+    margin_axis(axes, reach)
     rows = part.to_dict("records")
     for place, row in enumerate(rows):
         style = marker_style(mark(row))
-        ends = np.clip([row["effect_low"], row["effect_high"]], -reach, reach)
+        value, *ends = np.clip(scaled(row), -reach, reach)
         axes.plot(ends, [place, place], color=style["color"], linewidth=2.2, alpha=0.55)
-        axes.plot(np.clip(row["effect"], -reach, reach), place, zorder=3, **style)
+        axes.plot(value, place, zorder=3, **style)
         axes.annotate(
             f"{values(row)}",
             (1.02, place),
@@ -676,7 +819,6 @@ def forest(axes: "Axes", name: str, part: "pd.DataFrame", margin: float, reach: 
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", visible=False)
-    axes.set_xlabel("difference, standard deviations of one game")
 
 
 def _axis_name(row: Mapping[str, Any]) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 
 from craits_sim.results import CRANK_SIZES as SIZES
 from craits_sim.results import Batch
+from craits_sim.sequential import Differences, Judged
 from craits_sim.stats import (
     Moments,
     bootstrap_ratio,
@@ -161,6 +162,10 @@ class CrankStudy(SideBySideStudy):
                 "ci_high": float(interval.high),
                 "ci_kind": "bootstrap over games",
             }
+
+    def judged_point(self, sums: Mapping[str, Ints], margin: float) -> Judged:
+        rounds = int(sums["rounds"][0]) / int(sums["games"][0])
+        return Differences.of(moments(sums, "paid", rounds).deviations(), margin)
 
     def half_width(self, sums: Mapping[str, Ints], level: float) -> float:
         paid, players = moments(sums, "paid"), len(sums["paid"])

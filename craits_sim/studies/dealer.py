@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from craits_sim.results import Batch
+from craits_sim.sequential import Differences, Judged
 from craits_sim.stats import (
     Moments,
     counted,
@@ -77,7 +78,6 @@ class DealerStudy(SideBySideStudy):
     margin_unit = "points a round"
     default_games = 200_000
     headline_name = "edge of the dealer, points a round"
-    decidable = True
 
     def tally_point(self, batch: Batch) -> Sums:
         games, rounds, players = batch.points.shape
@@ -139,11 +139,15 @@ class DealerStudy(SideBySideStudy):
         yield from _share_rows("go_out_share_by_round", went_out, level, **cells)
 
     def half_width(self, sums: Mapping[str, Ints], level: float) -> float:
-        dealer = self.point_differences(sums)
+        dealer = self._edge(sums)
         low, high = mean_interval(dealer.mean, dealer.se, dealer.games, level)
         return float(high[0] - low[0]) / 2
 
-    def point_differences(self, sums: Mapping[str, Ints]) -> Moments:
+    def judged_point(self, sums: Mapping[str, Ints], margin: float) -> Judged:
+        return Differences.of(self._edge(sums), margin)
+
+    @staticmethod
+    def _edge(sums: Mapping[str, Ints]) -> Moments:
         points = moments(sums, "points")
         players = len(sums["turns"])
         rounds = len(points.mean) // players

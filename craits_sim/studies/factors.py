@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from craits_sim.sequential import Differences, sequence_interval
 from craits_sim.stats import (
+    Floats,
     equal_means,
     equivalence_p_value,
     games_to_detect,
@@ -21,6 +23,8 @@ from craits_sim.stats import (
     verdict,
 )
 from craits_sim.studies.base import level_text, verdict_text
+from craits_sim.studies.stopping import verdict_columns
+from craits_sim.text import levels_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,7 +70,8 @@ def dependence(summary: "pd.DataFrame", answers: Sequence[Sequence[Answer]]) -> 
         table = [[_mean([by_name[k][name] for k in of_level]) for of_level in members] for name in names]
         averaged = " (averaged over the other factors)" * (len(factors) > 1)
         row = summary.iloc[0]
-        decision = _compared(factor, levels, table, summary.attrs["margin"], row["ci_level"], int(row["n"]))
+        sequence = "sequence" in set(summary["ci_kind"])
+        decision = _compared(factor, levels, table, summary.attrs["margin"], row["ci_level"], int(row["n"]), sequence)
         yield f"Does it depend on {factor}{averaged}? {decision}"
 
 
@@ -80,12 +85,22 @@ def _mean(answers: Sequence[Answer]) -> Answer:
 
 
 def _compared(
-    factor: str, levels: Sequence[object], table: Sequence[Sequence[Answer]], margin: float, level: float, games: int
+    factor: str,
+    levels: Sequence[object],
+    table: Sequence[Sequence[Answer]],
+    margin: float,
+    level: float,
+    games: int,
+    sequence: bool,
 ) -> str:
-    """Compare the levels of a factor; ``table`` has a row for each answer and a column for each level."""
-    tests = [equal_means([cell.estimate for cell in row], [cell.se for cell in row]) for row in table]
-    adjusted = np.nan_to_num(holm([test.p_value for test in tests]), nan=1)
-    clearest = int(np.argmin(adjusted))
+    """Compare the levels of a factor; ``table`` has a row for each answer and a column for each level.
+
+    Parameters
+    ----------
+    sequence
+        Whether the run ended because of what it found, so that confidence sequences of all differences, which hold
+        together, take the place of tests and intervals.
+    """
     pairs = list(combinations(range(len(levels)), 2))
     differences = np.array([[row[b].estimate - row[a].estimate for a, b in pairs] for row in table])
     errors = np.array([[np.hypot(row[a].se, row[b].se) for a, b in pairs] for row in table])
@@ -95,26 +110,42 @@ def _compared(
     if named[lower].estimate > named[higher].estimate:
         lower, higher = higher, lower
     estimate, se = abs(float(differences[most, pair])), float(errors[most, pair])
-    low, high = map(float, mean_interval(estimate, se, games, simultaneous_level(level, differences.size)))
+    if sequence:
+        all_pairs = Differences(differences.ravel(), errors.ravel(), games, margin)
+        columns = verdict_columns(all_pairs, level, all_pairs.count)
+        low, high = map(float, sequence_interval(estimate, se, games, level, all_pairs.count))
+    else:
+        columns = _tested(table, differences, errors, margin, level, games)
+        low, high = map(float, mean_interval(estimate, se, games, simultaneous_level(level, differences.size)))
+    judged = columns | {"margin": margin, "ci_low": low, "ci_high": high}
+    unit, signed = named[0].unit, named[0].signed
+    sides = " and ".join(
+        f"{number_text(named[k].estimate, se, signed)}{unit} with {levels_text({factor: levels[k]})}"
+        for k in (lower, higher)
+    )
+    decision = verdict_text(judged, unit, "difference")
+    return (
+        f"{decision[0].upper()}{decision[1:]}, {p_value_text(judged['p_value'])}: {named[0].name} differs "
+        f"most, {sides}, by {number_text(estimate, se)}{unit} ({level_text(level)} simultaneous interval "
+        f"{interval_text(low, high, se)})."
+    )
+
+
+def _tested(
+    table: Sequence[Sequence[Answer]], differences: Floats, errors: Floats, margin: float, level: float, games: int
+) -> dict[str, Any]:
+    """Test after a fixed number of games whether the levels differ, and whether all of them lie within the margin."""
+    tests = [equal_means([cell.estimate for cell in row], [cell.se for cell in row]) for row in table]
+    adjusted = np.nan_to_num(holm([test.p_value for test in tests]), nan=1)
+    clearest = int(np.argmin(adjusted))
+    p_value = float(adjusted[clearest])
     p_equivalence = float(np.max(equivalence_p_value(differences, errors, margin)))
     needed = min(
         games_to_detect(tests[clearest].statistic, tests[clearest].df, games, level),
         games_to_show_equivalence(differences, errors, games, margin, level),
     )
-    judged = {
-        "verdict": verdict(float(adjusted[clearest]), p_equivalence, level),
-        "margin": margin,
-        "ci_low": low,
-        "ci_high": high,
+    return {
+        "p_value": p_value,
+        "verdict": verdict(p_value, p_equivalence, level),
         "games_needed": round_up(needed),
     }
-    unit, signed = named[0].unit, named[0].signed
-    sides = " and ".join(
-        f"{number_text(named[k].estimate, se, signed)}{unit} with {factor} = {levels[k]}" for k in (lower, higher)
-    )
-    decision = verdict_text(judged, unit, "difference")
-    return (
-        f"{decision[0].upper()}{decision[1:]}, {p_value_text(float(adjusted[clearest]))}: {named[0].name} differs "
-        f"most, {sides}, by {number_text(estimate, se)}{unit} ({level_text(level)} simultaneous interval "
-        f"{interval_text(low, high, se)})."
-    )

@@ -68,7 +68,13 @@ OUTCOMES = {
     "no_winner_games": "won by nobody",
     "blocked_games": "with a blocked round",
     "truncated_games": "with a round cut at the turn cap",
+    "longest_games": f"of {GAME_BINS - 1:,} turns or more, not told apart",
+    "longest_rounds": f"with a round of {ROUND_BINS - 1:,} turns or more, not told apart",
 }
+"""Shares of games, and what they are shares of. The last two are there only where such a length was seen."""
+
+LONG = 10
+"""Lengths that differ by this factor are drawn on a logarithmic scale."""
 
 
 class LengthStudy(SideBySideStudy):
@@ -81,6 +87,7 @@ class LengthStudy(SideBySideStudy):
     options = SECONDS
     default_games = 100_000
     headline_name = "mean turns a game"
+    no_verdict = "says how long games take, and judges no difference against its margin"
 
     def tally_point(self, batch: Batch) -> Sums:
         games, rounds = batch.turns.shape
@@ -98,6 +105,7 @@ class LengthStudy(SideBySideStudy):
             "round_turns": np.bincount(ordered, minlength=ROUND_BINS),
             "round_turns_squares": np.bincount(ordered, weights, minlength=ROUND_BINS).astype(np.int64),
             "winners": np.bincount(winners, minlength=batch.wins.shape[1] + 1),
+            "longest_rounds": np.array([(batch.turns >= ROUND_BINS - 1).any(axis=1).sum()], np.int64),
             "games_with_ending": np.array([(batch.ending == ending).any(axis=1).sum() for ending in Ending], np.int64),
         }
 
@@ -133,6 +141,8 @@ class LengthStudy(SideBySideStudy):
             yield count_row("no_winner_games", int(sums["winners"][0]), games, level)
         yield count_row("blocked_games", int(sums["games_with_ending"][Ending.BLOCKED]), games, level)
         yield count_row("truncated_games", int(sums["games_with_ending"][Ending.TRUNCATED]), games, level)
+        yield count_row("longest_games", int(sums["game_turns"][-1]), games, level)
+        yield count_row("longest_rounds", int(sums["longest_rounds"][0]), games, level)
 
     @staticmethod
     def _quantile_rows(name: str, sums: Mapping[str, Ints], rounds: int, level: float) -> Iterator[dict[str, Any]]:
@@ -162,6 +172,10 @@ class LengthStudy(SideBySideStudy):
 
     def summarise(self, sums: Mapping[str, Ints], experiment: "Experiment") -> "pd.DataFrame":
         summary = super().summarise(sums, experiment)
+        for estimand in ("longest_games", "longest_rounds"):
+            rows = summary["estimand"] == estimand
+            if not summary.loc[rows, "estimate"].any():
+                summary = summary[~rows].reset_index(drop=True)
         summary.attrs["assumptions"] = assumptions(experiment)
         return summary
 
@@ -188,9 +202,8 @@ class LengthStudy(SideBySideStudy):
         upper, lower = figure.subfigures(2, 1, squeeze=False, height_ratios=self._heights(part)).flat
         for axes, name in zip(upper.subplots(1, 2, sharey=True), ("round", "game"), strict=True):
             title(axes, f"Turns a {name}", f"{level} {_KINDS[name]} intervals at the marks")
+            _scale(axes, name, summary, room=1.2)
             self._distribution(axes, part[part["estimand"] == f"turns_per_{name}"])
-            axes.set_xlabel(f"turns a {name}")
-            axes.set_xlim(0, 1.2 * summary.loc[summary["estimand"] == f"turns_per_{name}", "estimate"].max())
         upper.axes[0].set_ylabel("share that takes no longer, %")
         upper.supxlabel(
             f"Minutes are no measurement, but assume {summary.attrs.get('assumptions', '')}.",
@@ -213,7 +226,7 @@ class LengthStudy(SideBySideStudy):
         axes.plot(rows["estimate"], percent, color=seat_style(0)["color"])
         for row in rows[rows["quantile"].isin(MARKED)].to_dict("records"):
             height = 100 * row["quantile"]
-            axes.plot([0, row["estimate"]], [height, height], color=SOFT, linewidth=0.8, linestyle=":")
+            axes.plot([axes.get_xlim()[0], row["estimate"]], [height, height], color=SOFT, linewidth=0.8, linestyle=":")
             axes.plot([row["ci_low"], row["ci_high"]], [height, height], color=INK, linewidth=3)
             axes.plot(row["estimate"], height, marker="o", color=INK)
             # The two upper marks are close together: the highest is named on its other side.
@@ -228,7 +241,6 @@ class LengthStudy(SideBySideStudy):
                 va="bottom" if highest else "top",
             )
         axes.set_ylim(0, 106)
-        axes.xaxis.set_major_formatter("{x:,.0f}")
         second_axis(axes, rows[["estimate", "minutes"]].iloc[[0, -1]].to_numpy(), "minutes, assumed")
 
     def height_side_by_side(self, points: Points) -> float:
@@ -260,9 +272,7 @@ class LengthStudy(SideBySideStudy):
                     axes.plot([row["ci_low"], row["ci_high"]], [height, height], color=style["color"], linewidth=3)
                     axes.plot(row["estimate"], height, **style | {"linestyle": "none"})
             axes.set_ylim(0, 106)
-            axes.set_xlim(0, 1.02 * summary.loc[summary["estimand"] == f"turns_per_{name}", "estimate"].max())
-            axes.xaxis.set_major_formatter("{x:,.0f}")
-            axes.set_xlabel(f"turns a {name}")
+            _scale(axes, name, summary, room=1.02)
         upper.axes[0].set_ylabel("share that takes no longer, %")
         upper.supxlabel(
             f"Minutes are no measurement, but assume {summary.attrs.get('assumptions', '')}.",
@@ -272,8 +282,10 @@ class LengthStudy(SideBySideStudy):
         )
         outcomes = [name for name in OUTCOMES if name in set(summary["estimand"])]
         for axes, name in zip(lower.subplots(1, len(outcomes), sharey=True), outcomes, strict=True):
-            title(axes, fill(f"Games {OUTCOMES[name]}", 30), f"exact {level} intervals")
-            rare_shares(axes, summary[summary["estimand"] == name], names, [""] * len(names))
+            title(axes, fill(f"Games {OUTCOMES[name]}", 90 // len(outcomes)), f"exact {level} intervals")
+            # Where a game always has a winner, the outcome that it has none leaves its place empty.
+            places = [number for number, (_, part) in enumerate(points) if name in set(part["estimand"])]
+            rare_shares(axes, summary[summary["estimand"] == name], names, [""] * len(places), places)
 
     def short_sentence(self, part: "pd.DataFrame") -> str:
         table = {name: rows.to_dict("records") for name, rows in part.groupby("estimand", sort=False)}
@@ -344,6 +356,24 @@ def seconds_before_play(rules: "Rules", seconds: Mapping[str, float]) -> float:
 def _wrapped(label: str) -> str:
     """Break the label of a design point, to leave room for what it names."""
     return fill(label, 28)
+
+
+def _scale(axes: "Axes", name: str, summary: "pd.DataFrame", room: float) -> None:
+    """Scale the axis of the turns of a game or round: the longest lengths drawn, times ``room``, have place on it.
+
+    It is logarithmic where a long tail, or design points of another order of size, would leave the rest no room.
+    """
+    rows = summary[summary["estimand"] == f"turns_per_{name}"]
+    longest = rows["estimate"].max()
+    typical = rows.loc[rows["quantile"] == 0.5, "estimate"].min()
+    if longest > LONG * typical:
+        axes.set_xscale("log")
+        axes.set_xlim(max(rows["estimate"].min(), 1) / room, longest * room**4)
+        axes.set_xlabel(f"turns a {name} (logarithmic)")
+    else:
+        axes.set_xlim(0, longest * room)
+        axes.set_xlabel(f"turns a {name}")
+    axes.xaxis.set_major_formatter("{x:,.0f}")
 
 
 _KINDS = {"round": "order-statistic (clustered by game)", "game": "order-statistic (exact)"}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from craits_sim.results import WIN_UNIT, Batch, Ending
+from craits_sim.sequential import Differences, Judged
 from craits_sim.stats import (
     Floats,
     Moments,
@@ -41,6 +42,7 @@ from craits_sim.studies.base import (
     verdict_text,
 )
 from craits_sim.studies.length import SECONDS, assumed_seconds, assumptions, minutes_of
+from craits_sim.text import levels_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,6 +91,7 @@ class PlayersStudy(PointStudy):
     question = "How many should play?"
     margin = 1.0
     margin_unit = "percentage points of win share"
+    most_margin = 100
     options = SECONDS
     default_games = 50_000
     headline_name = "largest edge of a seat, pp"
@@ -151,7 +154,8 @@ class PlayersStudy(PointStudy):
         from craits_sim.design import design_points
 
         summary = super().summarise(sums, experiment)
-        for estimand in ("largest_edge", "dealer_edge"):
+        # The verdicts of a run that waited for them allow for the number of tables already.
+        for estimand in ("dealer_edge",) if experiment.until_decided else ("largest_edge", "dealer_edge"):
             tested = summary["estimand"] == estimand
             summary.loc[tested, "p_adjusted"] = holm(summary.loc[tested, "p_value"])
         # A difference that is no longer clear after the adjustment; that it is small needs none.
@@ -161,6 +165,9 @@ class PlayersStudy(PointStudy):
         summary.attrs["assumptions"] = assumptions(experiment)
         summary.attrs["players"] = [point.rules.players for point in design_points(experiment)]
         return summary
+
+    def judged_point(self, sums: Mapping[str, Ints], margin: float) -> Judged:
+        return Differences.of(moments(sums, "wins", WIN_UNIT / 100).deviations(), margin)
 
     def half_width(self, sums: Mapping[str, Ints], level: float) -> float:
         row = largest_row("largest_edge", "pp", moments(sums, "wins", WIN_UNIT / 100), self.margin, level)
@@ -250,7 +257,7 @@ def _groups(summary: "pd.DataFrame") -> dict[str, "pd.DataFrame"]:
     groups = {}
     for levels, group in summary.groupby(others, sort=False, dropna=False):
         group.attrs.update(summary.attrs)
-        groups[", ".join(f"{name} = {level}" for name, level in zip(others, levels, strict=True))] = group
+        groups[levels_text(dict(zip(others, levels, strict=True)))] = group
     return groups
 
 
@@ -297,6 +304,7 @@ def _sentence(group: "pd.DataFrame") -> str:
     for row in edges:
         verdicts.setdefault(verdict_text(row, " pp", "advantage"), []).append(f"{row['players']}")
     level = level_text(edges[0]["ci_level"])
+    adjusted = "" if edges[0]["ci_kind"] == "sequence" else ", tests adjusted by Holm"
     ends = [
         f"{number_text(row['estimate'], row['se'], signed=True)} "
         f"({interval_text(row['ci_low'], row['ci_high'], row['se'], signed=True)})"
@@ -306,7 +314,7 @@ def _sentence(group: "pd.DataFrame") -> str:
         f"With {sizes} players a game takes {_series(table['turns_per_game'])} turns, which is "
         f"{_series(table['minutes'], whole=True)} minutes if one assumes {group.attrs.get('assumptions', '')}; "
         f"{_series(table['choice_share'])}% of the turns leave a real choice. The largest edge of a seat is "
-        f"{listed(ends)} pp of win share ({level} simultaneous intervals, tests adjusted by Holm): "
+        f"{listed(ends)} pp of win share ({level} simultaneous intervals{adjusted}): "
         f"{'; '.join(f'with {listed(of)} players {words}' for words, of in verdicts.items())}. "
     )
     outcomes = {"tied_games": "tied for the win", "blocked_games": "with a blocked round"}

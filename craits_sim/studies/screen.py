@@ -5,30 +5,38 @@ sheet is unclear: does it matter?". With hundreds of rows the false discovery ra
 any false finding (Benjamini and Hochberg): of the changes that are called real, few are not.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from craits_sim.stats import Floats, benjamini_hochberg
+from craits_sim.stats import Floats, benjamini_hochberg, counted
 from craits_sim.studies.base import Ints, Row, level_text
 from craits_sim.studies.compare import (
+    HEADLINES,
     METRICS,
+    Metric,
     PairedStudy,
-    effect_axis,
+    in_margins,
     is_beyond,
     is_small,
     label,
     legend,
+    margin_axis,
     mark,
     marker_style,
+    metric_margin,
     played,
     position,
+    reach_of,
+    scaled,
+    several,
     terms,
     values,
-    variants_of,
 )
+from craits_sim.text import levels_text, toml_value
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,6 +71,23 @@ INERT = "inert"
 """The estimand of the row of a change that leaves the rules as they are."""
 
 MOST_BARS = 8
+MOST_LISTED = 3
+"""The most changes of a metric that its panel, and the table that a terminal shows, have room for."""
+
+LARGEST = {
+    "seat_edge": "win shares change most with",
+    "dealer_edge": "the dealer's edge with",
+    "turns_per_game": "the length of a game with",
+}
+"""How a conclusion introduces the largest change of a headline."""
+
+SIZES = {
+    "beyond": "beyond the margin",
+    "perhaps": "perhaps beyond the margin",
+    "small": "within the margin",
+    "open": "undecided",
+}
+"""What a conclusion says of the mark of a row."""
 
 
 def readings(base: "Rules") -> "Iterator[Variant]":
@@ -82,14 +107,8 @@ def readings(base: "Rules") -> "Iterator[Variant]":
         doubles = [changes for changes in DOUBLE_READINGS if key == list(changes)[-1]]
         for changes in [*singles, *doubles]:
             if any(own[changed] != value for changed, value in changes.items()):
-                yield Variant(name=f"{field.section.strip(chr(34))} {_changes_text(changes)}", set=changes)
-
-
-def _changes_text(changes: Mapping[str, object]) -> str:
-    from craits_sim.text import toml_value
-
-    texts = (f"{key} = {value if isinstance(value, str) else toml_value(value)}" for key, value in changes.items())
-    return "; ".join(texts).replace('"', "")
+                texts = (f"{changed} = {toml_value(value)}" for changed, value in changes.items())
+                yield Variant(name=f"{field.section.strip(chr(34))} {'; '.join(texts)}", set=changes)
 
 
 class ScreenStudy(PairedStudy):
@@ -123,9 +142,10 @@ class ScreenStudy(PairedStudy):
         return tuple(first.values())
 
     def summarise(self, sums: Mapping[str, Ints], experiment: "Experiment") -> "pd.DataFrame":
+        """Make the table metric by metric, the largest change first; changes that were not played stand at its end."""
         import pandas as pd
 
-        summary = super().summarise(sums, experiment)
+        summary = _largest_first(super().summarise(sums, experiment))
         inert = pd.DataFrame(self._inert_rows(experiment), columns=summary.columns).astype(summary.dtypes)
         if inert.empty:
             return summary
@@ -153,62 +173,76 @@ class ScreenStudy(PairedStudy):
                 }
 
     def highlights(self, summary: "pd.DataFrame") -> "pd.DataFrame":
-        """Give the rows in which something is shown beyond the margin, or undecided, and the changes not played."""
-        shown = [row["estimand"] == INERT or not is_small(row) for row in summary.to_dict("records")]
-        return super().highlights(summary[shown] if any(shown) else summary)
+        """Give the largest changes of each metric; of a metric that nothing is shown to move, the largest alone."""
+        rows = summary[summary["estimand"] != INERT].to_dict("records")
+        listed_so_far: Counter[str] = Counter()
+        shown = [False] * len(summary)
+        for place, row in enumerate(rows):
+            if listed_so_far[row["estimand"]] < (1 if is_small(row) else MOST_LISTED):
+                listed_so_far[row["estimand"]] += 1
+                shown[place] = True
+        return super().highlights(summary[shown])
 
     def plot(self, summary: "pd.DataFrame") -> "Figure":
         from craits_sim.plots import sheet
 
         tested = summary[summary["estimand"] != INERT]
-        bars = min(MOST_BARS, len(list(variants_of(tested))))
-        rows = ceil(len(METRICS) / 2)
+        of_metric = {name: rows.to_dict("records") for name, rows in tested.groupby("estimand", sort=False)}
+        bars = min(MOST_BARS, max(map(len, of_metric.values())))
+        lines = ceil(len(METRICS) / 2)
 
         def draw(cell: "SubFigure") -> None:
-            panels = cell.subplots(rows, 2, squeeze=False)
+            panels = cell.subplots(lines, 2, squeeze=False)
             for panel, metric in zip(panels.flat, METRICS, strict=False):
-                tornado(panel, metric.title, tested[tested["estimand"] == metric.estimand], summary.attrs["margin"])
+                tornado(panel, metric, of_metric[metric.estimand], metric_margin(metric, summary.attrs["margin"]))
             for panel in list(panels.flat)[len(METRICS) :]:
                 panel.set_axis_off()
             legend(cell, tested, 5)
 
-        return sheet(summary, self.question, 14, 0.6 + rows * (1.1 + 0.25 * bars), draw)
+        return sheet(summary, self.question, 14, 0.6 + lines * (1.25 + 0.25 * bars), draw)
 
     def conclude(self, summary: "pd.DataFrame") -> str:
-        margin = summary.attrs["margin"]
         tested = summary[summary["estimand"] != INERT]
-        parts = [(name, part.to_dict("records")) for name, part in variants_of(tested)]
-        moving = [name for name, rows in parts if any(map(is_beyond, rows))]
-        still = [name for name, rows in parts if all(map(is_small, rows))]
-        open_ = [name for name, _ in parts if name not in moving and name not in still]
+        of_change: dict[str, list[dict[str, Any]]] = {}
+        for row in tested.to_dict("records"):
+            of_change.setdefault(_name(row), []).append(row)
+        moving = [name for name, rows in of_change.items() if any(map(is_beyond, rows))]
+        still = [name for name, rows in of_change.items() if all(map(is_small, rows))]
+        unclear = len(of_change) - len(moving) - len(still)
+        answer = "It matters" if moving else "It is not clear whether it matters" if unclear else "It does not matter"
         texts = [
-            f"Of {len(parts)} changes {len(moving) or 'none'} {_is_are(len(moving))} shown to move some metric beyond "
-            f"the margin of {margin:g} standard deviations, {len(still) or 'none'} to move none, and {len(open_)} "
-            f"{_is_are(len(open_))} not clear."
+            f"{answer}: of {counted(len(of_change), 'change')} {len(moving) or 'none'} {_is_are(len(moving))} shown to "
+            f"move some metric beyond its margin, {len(still) or 'none'} to move none, and {unclear or 'none'} "
+            f"{_is_are(unclear)} not clear."
         ]
-        most: dict[str, list[str]] = {}
-        quiet = []
-        for metric in METRICS:
-            rows = [row for row in tested[tested["estimand"] == metric.estimand].to_dict("records") if is_beyond(row)]
-            if rows:
-                top = max(rows, key=lambda row: abs(row["effect"]))
-                most.setdefault(_name(top), []).append(f"{metric.title} ({values(top)})")
-            else:
-                quiet.append(metric.title)
-        if most:
-            listed = "; ".join(f"{name} for {', '.join(metrics)}" for name, metrics in most.items())
-            texts.append(f"What matters most: {listed}.")
-        if quiet:
-            texts.append(f"No change is shown to move beyond the margin: {', '.join(quiet)}.")
-        if still:
-            texts.append(f"It does not matter by any metric: {', '.join(still)}.")
-        if open_:
-            texts.append(f"Not clear: {', '.join(open_)}.")
-        inert = summary[summary["estimand"] == INERT]
-        if len(inert):
-            listed = ", ".join(f"{name} ({part['verdict'].iloc[0]})" for name, part in variants_of(inert))
-            texts.append(f"No effect without playing: {listed}.")
-        return "\n".join([" ".join(texts), terms(tested, f"Benjamini and Hochberg over {len(tested)} rows")])
+        largest = {row["estimand"]: row for row in reversed(tested.to_dict("records"))}  # the first is the largest
+        texts.append(f"{_sentence_case('; '.join(_largest_text(largest[name]) for name in HEADLINES))}.")
+        if still and moving:
+            texts.append(f"It does not matter by any metric: {several(still)}.")
+        text = f"{' '.join(texts)}\n{terms(tested, f'Benjamini and Hochberg over {len(tested)} rows')}"
+        inert = summary[summary["estimand"] == INERT].to_dict("records")
+        if inert:
+            named = [f"{_name(row)} ({row['verdict']})" for row in inert]
+            text += f" Not played: {several(named)}."
+        return text
+
+
+def _largest_first(summary: "pd.DataFrame") -> "pd.DataFrame":
+    """Order the rows of a summary by metric, and then by size as a multiple of the margin."""
+    metrics = {metric.estimand: place for place, metric in enumerate(METRICS)}
+    rows = summary.to_dict("records")
+    order = sorted(range(len(rows)), key=lambda k: (metrics[rows[k]["estimand"]], -in_margins(rows[k])))
+    return summary.iloc[order].reset_index(drop=True)
+
+
+def _largest_text(row: Mapping[str, Any]) -> str:
+    """Say which change of a metric is largest, and whether it matters."""
+    what = f"{LARGEST[row['estimand']]} {_name(row)} ({values(row)}"
+    return f"{what}, {SIZES[mark(row)]})"
+
+
+def _sentence_case(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _is_are(count: int) -> str:
@@ -217,10 +251,8 @@ def _is_are(count: int) -> str:
 
 def _name(row: Mapping[str, Any]) -> str:
     """Name the change of a row that has been taken out of its frame."""
-    if "variant" in row:
-        return str(row["variant"])
     factors = list(row)[: list(row).index("estimand")]
-    return ", ".join(f"{key} = {row[key]}" for key in factors)
+    return levels_text({key: row[key] for key in factors})
 
 
 def _how_many(shown: int, moving: int, changes: int) -> str:
@@ -230,32 +262,38 @@ def _how_many(shown: int, moving: int, changes: int) -> str:
     return f"{text}: the {shown} largest" if shown < moving else text
 
 
-def tornado(axes: "Axes", text: str, rows: "pd.DataFrame", margin: float) -> None:
-    """Draw the largest effects on one metric, the largest on top, with the values themselves."""
+def tornado(axes: "Axes", metric: Metric, rows: list[dict[str, Any]], margin: str) -> None:
+    """Draw the largest differences of one metric, the largest on top, with the values themselves.
+
+    Parameters
+    ----------
+    rows
+        The largest first.
+    margin
+        The margin in words.
+    """
     from craits_sim.plots import SOFT, title
 
-    moving = rows[rows["estimate"] != 0]
-    ranked = moving.reindex(moving["effect"].abs().sort_values(ascending=False, kind="stable").index)
-    shown = ranked.head(MOST_BARS).to_dict("records")
-    level = level_text(rows["ci_level"].iloc[0])
-    title(axes, text, f"{level} intervals · {_how_many(len(shown), len(moving), len(rows))}")
-    ends = np.abs([[row["effect_low"], row["effect_high"], row["effect"]] for row in shown])
-    reach = 1.4 * max(float(ends[np.isfinite(ends)].max(initial=0)), 2 * margin)
-    effect_axis(axes, margin, reach)
+    moving = [row for row in rows if row["estimate"] != 0]
+    shown = moving[:MOST_BARS]
+    level = level_text(rows[0]["ci_level"])
+    note = f"margin {margin} · {level} intervals\n{_how_many(len(shown), len(moving), len(rows))}"
+    title(axes, metric.title, note)
+    reach = reach_of(shown)
+    margin_axis(axes, reach)
     for place, row in enumerate(shown):
         style = marker_style(mark(row))
-        effect = float(np.clip(row["effect"], -reach, reach))
+        value, *ends = np.clip(scaled(row), -reach, reach)
         axes.barh(
             place,
-            effect,
+            value,
             height=0.62,
             color=style["markerfacecolor"],
             edgecolor=style["color"],
             alpha=0.55 if style["markerfacecolor"] != "white" else 1,
         )
-        low, high = np.clip([row["effect_low"], row["effect_high"]], -reach, reach)
-        axes.plot([low, high], [place, place], color=style["color"], linewidth=1.6)
-        axes.plot(effect, place, zorder=3, **{**style, "markersize": 4.5})
+        axes.plot(ends, [place, place], color=style["color"], linewidth=1.6)
+        axes.plot(value, place, zorder=3, **{**style, "markersize": 4.5})
         axes.annotate(
             f"{position(row)}: {values(row)}" if row["estimand"] == "seat_edge" else values(row),
             (1.02, place),
@@ -269,4 +307,4 @@ def tornado(axes: "Axes", text: str, rows: "pd.DataFrame", margin: float) -> Non
     axes.set_ylim(min(MOST_BARS, len(rows)) - 0.4, -0.6)  # bars of the same height in all panels
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", visible=False)
-    axes.set_xlabel("difference, standard deviations of one game", fontsize=8)
+    axes.xaxis.label.set_fontsize(8)

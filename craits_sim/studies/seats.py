@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from craits_sim.results import WIN_UNIT, Batch
+from craits_sim.sequential import Differences, Judged
 from craits_sim.stats import (
     Moments,
     counted,
@@ -58,9 +59,9 @@ class SeatsStudy(SideBySideStudy):
     question = "Does any seat win more than its share?"
     margin = 1.0
     margin_unit = "percentage points of win share"
+    most_margin = 100
     default_games = 200_000
     headline_name = "win share by position, pp"
-    decidable = True
 
     def tally_point(self, batch: Batch) -> Sums:
         games, rounds, players = batch.points.shape
@@ -120,8 +121,8 @@ class SeatsStudy(SideBySideStudy):
         low, high = share_interval(shares.mean, shares.se, shares.games, simultaneous_level(level, len(shares.mean)))
         return 50 * float(np.max(high - low))
 
-    def point_differences(self, sums: Mapping[str, Ints]) -> Moments:
-        return moments(sums, "wins", WIN_UNIT / 100).deviations()
+    def judged_point(self, sums: Mapping[str, Ints], margin: float) -> Judged:
+        return Differences.of(moments(sums, "wins", WIN_UNIT / 100).deviations(), margin)
 
     def height(self, part: "pd.DataFrame") -> float:
         return 1.6 + 0.62 * (part["estimand"] == "win_share").sum()

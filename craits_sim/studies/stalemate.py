@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from craits_sim.results import Batch, Ending
+from craits_sim.sequential import Judged, RareShare
 from craits_sim.stats import (
     Verdict,
     binomial_below_p_value,
@@ -34,6 +35,7 @@ from craits_sim.studies.base import (
     table_sizes,
     verdict_text,
 )
+from craits_sim.text import levels_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,6 +63,7 @@ class StalemateStudy(PointStudy):
     question = "Can it get stuck, and why?"
     margin = 0.1
     margin_unit = "% of games"
+    most_margin = 100
     default_games = 20_000
     headline_name = "games that get stuck, %"
 
@@ -85,6 +88,9 @@ class StalemateStudy(PointStudy):
         yield _judged(count_row("stuck_games", stuck, games, level), stuck, margin)
         for estimand, count in zip(CAUSES, causes, strict=True):
             yield count_row(estimand, count, games, level)
+
+    def judged_point(self, sums: Mapping[str, Ints], margin: float) -> Judged:
+        return RareShare(int(sums["games_with"][-1]), int(sums["games"][0]), margin)
 
     def half_width(self, sums: Mapping[str, Ints], level: float) -> float:
         low, high = clopper_pearson(sums["games_with"][-1], int(sums["games"][0]), level)
@@ -174,7 +180,7 @@ class StalemateStudy(PointStudy):
         ]
         for factor in factor_columns(summary):
             ranges = [
-                f"{_range_text(rows)} with {factor} = {value}"
+                f"{_range_text(rows)} with {levels_text({factor: value})}"
                 for value, rows in stuck.groupby(factor, sort=False, dropna=False)
             ]
             lines.append(f"By {factor}: {'; '.join(ranges)}.")
@@ -205,7 +211,7 @@ def _judged(row: Row, count: int, margin: float) -> Row:
     games, level = row["n"], row["ci_level"]
     p_small = binomial_below_p_value(count, games, margin / 100)
     decision = verdict(0.0 if count else 1.0, p_small, level)
-    needed = ceil(log(1 - level) / log(1 - margin / 100)) if margin < 100 else 1
+    needed = ceil(log(1 - level) / log(1 - margin / 100))
     return row | {
         "margin": margin,
         "verdict": str(decision),
@@ -225,7 +231,7 @@ def _split(summary: "pd.DataFrame") -> list[tuple[str, dict[str, "pd.DataFrame"]
         lines = {"": panel}
         if others:
             lines = {
-                ", ".join(f"{name} = {level}" for name, level in zip(others, levels, strict=True)): rows
+                levels_text(dict(zip(others, levels, strict=True))): rows
                 for levels, rows in panel.groupby(others, sort=False, dropna=False)
             }
         split.append((f"{players} players" if players != "" else "", lines))
@@ -233,6 +239,8 @@ def _split(summary: "pd.DataFrame") -> list[tuple[str, dict[str, "pd.DataFrame"]
 
 
 def _share_text(row: Mapping[str, Any]) -> str:
+    if row["estimate"] == 0 and row["ci_kind"] == "sequence":
+        return f"none in {counted(int(row['n']), 'game')} (< {row['ci_high']:.2g}%)"
     if row["estimate"] == 0:
         return zero_event_text(int(row["n"]), row["ci_level"])
     return f"{number_text(row['estimate'], row['se'])}% ({interval_text(row['ci_low'], row['ci_high'], row['se'])})"
