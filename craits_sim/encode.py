@@ -7,13 +7,14 @@ by name.
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from craits_sim.bots import BotSpec
+from craits_sim.bots import BOTS, BotSpec
 from craits_sim.cards import RANKS
+from craits_sim.features import FEATURES, UNIT
 from craits_sim.rules import Ability, Rules
 
 # Cards owed, a word of fields: so many now, by one seat after the other, and why.
@@ -56,6 +57,7 @@ class EncodedRules(NamedTuple):
     crank_value: np.uint64  # nibbles: what a card adds to a crank, or starts it with
     skipping: np.uint64  # set: the next seat is passed over
     skips: NDArray[np.int64]  # (16,) how many seats each rank passes over
+    skip_count: np.uint64  # nibbles: the same
     all_draw: np.uint64  # set: all others draw, not the next alone
     crank_cards: np.uint64  # set: may be played in a crank
     crank_starters: np.uint64  # set
@@ -100,12 +102,22 @@ class EncodedBots(NamedTuple):
     shed_order: NDArray[
         np.uint64
     ]  # (13,) sets of cards of one shed value each, the first to shed first, then empty sets
+    thinking_seats: np.uint64  # one bit a seat whose bot chooses between steps
+    kinds: NDArray[np.uint64]  # (MAX_PLAYERS,) BotKind.code
+    never: NDArray[np.uint64]  # (MAX_PLAYERS,) sets of cards that a seat plays only if it must
+    weights: NDArray[np.uint64]  # (W, features) signed, in 1 / features.UNIT: each that occurs, once
+    weighing: NDArray[np.uint64]  # (MAX_PLAYERS,) which row of them a seat plays by
+    noise: NDArray[np.float64]  # (MAX_PLAYERS,) temperature, in the same unit
+    worlds: NDArray[np.uint64]  # (MAX_PLAYERS,) how many a seat imagines, 0 for one that does not look ahead
+    base: NDArray[np.uint64]  # (MAX_PLAYERS,) BotKind.code of the bot by which it looks ahead
+    addresses: NDArray[np.uint64]  # (MAX_PLAYERS,) of the user's own bots; only where the kernel is at hand
     forget: NDArray[np.uint64]  # (MAX_PLAYERS,) chance that a seat forgets to announce, in 1/2**32
     caught: NDArray[np.uint64]  # (MAX_PLAYERS,) chance that another seat then calls it, in 1/2**32
+    replay: np.uint64  # which of their streams of choices they take (`craits_sim.kernel.deal.open_streams`)
 
 
-def encode(rules: Rules, bots: Sequence[BotSpec]) -> tuple[EncodedRules, EncodedBots]:
-    """Turn rules and one bot a seat into numbers.
+def encode(rules: Rules, bots: Sequence[BotSpec], replay: int = 0) -> tuple[EncodedRules, EncodedBots]:
+    """Turn rules and one bot a seat into numbers; ``replay`` is that of `simulate_batch`.
 
     Raises
     ------
@@ -114,7 +126,7 @@ def encode(rules: Rules, bots: Sequence[BotSpec]) -> tuple[EncodedRules, Encoded
     """
     if len(bots) != rules.players:
         raise ValueError(f"{len(bots)} bots for {rules.players} seats")
-    return encode_rules(rules), _encode_bots(rules, bots)
+    return encode_rules(rules), _encode_bots(rules, bots, replay)
 
 
 def encode_rules(rules: Rules) -> EncodedRules:
@@ -153,6 +165,7 @@ def encode_rules(rules: Rules) -> EncodedRules:
         crank_value=_nibbles([_amount(abilities[rank], "crank", "crank_start") for rank in RANKS]),
         skipping=_cards_of(rank for rank in RANKS if _seats_skipped(rules, abilities[rank])),
         skips=_by_rank([_seats_skipped(rules, abilities[rank]) for rank in RANKS], np.int64),
+        skip_count=_nibbles([_seats_skipped(rules, abilities[rank]) for rank in RANKS]),
         all_draw=with_ability("others_draw"),
         crank_cards=with_ability("crank", "crank_start"),
         crank_starters=with_ability("crank_start"),
@@ -208,14 +221,26 @@ def _seats_skipped(rules: Rules, ability: Ability) -> int:
     return int(ability.lose_turn)
 
 
-def _encode_bots(rules: Rules, bots: Sequence[BotSpec]) -> EncodedBots:
+def _encode_bots(rules: Rules, bots: Sequence[BotSpec], replay: int) -> EncodedBots:
     announcing = rules.announce.cards > 0 or rules.announce.lose_turn
     caught = [1 - math.prod(1 - other.catch for j, other in enumerate(bots) if j != i) for i in range(len(bots))]
+    weights = [bot.weights_at(rules.players) if bot.weighs else () for bot in bots]
+    rows = list(dict.fromkeys(row for row in weights if row))
     return EncodedBots(
-        greedy_seats=np.uint64(sum(1 << seat for seat, bot in enumerate(bots) if bot.name == "greedy")),
+        greedy_seats=_seats(bot.name == "greedy" for bot in bots),
         shed_order=_shed_order(rules),
+        thinking_seats=_seats(bot.thinks for bot in bots),
+        kinds=_by_seat([bot.code for bot in bots], np.uint64),
+        never=_by_seat([_cards_of(bot.never) for bot in bots], np.uint64),
+        weights=np.array(rows, np.int64).astype(np.uint64).reshape(len(rows), len(FEATURES)),
+        weighing=_by_seat([rows.index(row) if row else 0 for row in weights], np.uint64),
+        noise=_by_seat([bot.noise * UNIT for bot in bots], np.float64),
+        worlds=_by_seat([bot.worlds if bot.name == "rollout" else 0 for bot in bots], np.uint64),
+        base=_by_seat([BOTS[bot.base].code if bot.name == "rollout" else 0 for bot in bots], np.uint64),
+        addresses=np.zeros(MAX_PLAYERS, np.uint64),
         forget=_chances([bot.forget * announcing for bot in bots]),
         caught=_chances(caught),
+        replay=np.uint64(replay),
     )
 
 
@@ -230,9 +255,19 @@ def _shed_order(rules: Rules) -> NDArray[np.uint64]:
 
 
 def _chances(shares: Sequence[float]) -> NDArray[np.uint64]:
-    chances = np.zeros(MAX_PLAYERS, np.uint64)
-    chances[: len(shares)] = [int(share * 2**32 + 0.5) for share in shares]
-    return chances
+    return _by_seat([int(share * 2**32 + 0.5) for share in shares], np.uint64)
+
+
+def _seats(conditions: Iterable[bool]) -> np.uint64:
+    """Give the seats for which a condition holds, one bit a seat."""
+    return np.uint64(sum(condition << seat for seat, condition in enumerate(conditions)))
+
+
+def _by_seat(values: Sequence[Any], dtype: type) -> NDArray[Any]:
+    """Give one value a seat, padded to MAX_PLAYERS."""
+    table: NDArray[Any] = np.zeros(MAX_PLAYERS, dtype)
+    table[: len(values)] = values
+    return table
 
 
 def _cards_of(ranks: Iterable[str]) -> np.uint64:

@@ -95,9 +95,10 @@ class Batch(NamedTuple):
     crank_sizes: NDArray[np.int32]  # (G, CRANK_SIZES) cranks that ended with that count, the last entry: or with more
     largest_crank: NDArray[np.int32]  # (G, R) largest count that a crank ended with, 0 without a crank
     crank_paid: NDArray[np.int32]  # (G, R, S) cards drawn to pay a crank, by offset; they sum to crank_drawn
+    dealt: NDArray[np.int64]  # (G, R, S) cards of each rank dealt, by offset: four bits a rank, those of the ace lowest
 
 
-DETAILS = ("choices", "crank_sizes", "largest_crank", "crank_paid")
+DETAILS = ("choices", "crank_sizes", "largest_crank", "crank_paid", "dealt")
 """The arrays of a batch that are filled on demand only, for counting them takes time."""
 
 
@@ -117,8 +118,9 @@ def empty_batch(games: int, rounds: int, players: int, details: bool = False) ->
         "forced": (games, rounds, players),
         "crank_sizes": (games, CRANK_SIZES),
         "crank_paid": (games, rounds, players),
+        "dealt": (games, rounds, players),
     }
-    wide = ("totals", "points")
+    wide = ("totals", "points", "dealt")
 
     def zeros(name: str) -> NDArray[Any]:
         counted, *rest = shapes.get(name, (games, rounds))

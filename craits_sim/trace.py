@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from craits_sim.bots import BotSpec
 from craits_sim.cards import RANKS, SECOND_COPY, SUITS, card_name, full_deck, rank_of, sort_hand, suit_of
-from craits_sim.encode import MAX_PLAYERS, EncodedBots, EncodedRules, encode, encode_rules
+from craits_sim.encode import MAX_PLAYERS, EncodedBots, EncodedRules, encode_rules
 from craits_sim.kernel.lanes import (
     CRANK,
     DUG,
@@ -31,6 +31,7 @@ from craits_sim.kernel.lanes import (
     TOP,
     WINNER,
 )
+from craits_sim.kernel.own import encode_table
 from craits_sim.kernel.script import (
     DRAW_MOVE,
     NAME_MOVE,
@@ -164,7 +165,7 @@ def trace_game(rules: Rules, bots: Sequence[BotSpec], seed: int, game: int) -> T
     seed, game : int
         The game is number ``game``, from 0, of those that `simulate_batch` plays from this seed.
     """
-    recording = _record(*encode(rules, bots), seed, game)
+    recording = _record(*encode_table(rules, bots), seed, game)
     batch = recording.batch
     rounds = []
     for number in range(len(rules.deals)):
@@ -297,7 +298,7 @@ def trace_scenario(scenario: Scenario) -> TracedRound:
         the legal moves and the section of RULES.md.
     """
     rules = scenario.rules
-    encoded_rules, encoded_bots = encode(rules, scenario.bots)
+    encoded_rules, encoded_bots = encode_table(rules, scenario.bots)
     # A position is one round, whatever the rules deal.
     encoded_rules = encoded_rules._replace(deals=np.ones(1, np.int64))
     recording = _record(encoded_rules, encoded_bots, scenario.seed, make_script=lambda: _script(scenario))

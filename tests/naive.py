@@ -13,7 +13,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import floor
+from math import floor, log
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -31,6 +31,7 @@ from craits_sim.cards import (
     sort_hand,
     suit_of,
 )
+from craits_sim.features import FEATURES, UNIT
 from craits_sim.kernel.streams import CHOICES, DECK, FIRST_DEALER, advance, open_stream
 from craits_sim.results import CRANK_SIZES, WIN_UNIT, Action, Cause, Ending
 from craits_sim.rules import Ability, Rules, load_rules
@@ -93,31 +94,79 @@ class Chooser(Protocol):
         """Tell whether a seat with one card left forgets to announce it and is called (RULES.md R10)."""
 
 
+PATIENCE = 300
+"""Turns of a round after which careful and tuned play as random does."""
+
+
 class Bots:
-    """The random and greedy bots, one a seat (RULES.md "Random play"). They never decline to play.
+    """The random, greedy, careful and tuned bots, one a seat (RULES.md "Random play"). They never decline to play.
 
     Every played card and every starter takes exactly one number of the stream, whichever bot plays it and
-    however little there is to choose.
+    however little there is to choose. Noise takes one more for each move, before that of the card and after that
+    of the starter.
+
+    Parameters
+    ----------
+    specs
+        The bot of each seat.
+    choices
+        Where their random numbers come from.
+    totals
+        The points of each seat before this round.
     """
 
-    def __init__(self, specs: Sequence[BotSpec], choices: Stream) -> None:
+    def __init__(self, specs: Sequence[BotSpec], choices: Stream, totals: Sequence[int]) -> None:
         self.specs = specs
         self.choices = choices
+        self.totals = totals
+        self.weights = [
+            dict(zip(FEATURES, spec.weights_at(len(specs)), strict=True)) if spec.weighs else {} for spec in specs
+        ]
 
     def choose_starter_suit(self, position: "Round", suits: list[int]) -> int:
         number = self.choices.number()
-        return self._choose_suit(position.dealer, suits, position.hands[position.dealer], number)
+        dealer = position.dealer
+        if RANKS[rank_of(position.top)] in self.specs[dealer].never:
+            return suit_of(position.top)
+        if self.specs[dealer].weighs:
+            return self._choose_move(position, dealer, [Play(position.top, suit) for suit in sorted(suits)]).suit
+        return self._choose_suit(dealer, suits, position.hands[dealer], number)
 
     def choose_play(self, position: "Round", seat: int, playable: list[int], decline: str | None) -> Play | None:
         if not playable:
             return None
+        spec = self.specs[seat]
+        has_a_choice = len(playable) > 1 or len(position.suits_after(playable[0])) > 1
+        wanted = [card for card in playable if RANKS[rank_of(card)] not in spec.never]
+        keeps_suit = not wanted
+        cards = wanted or playable
+        if spec.weighs and position.turns <= PATIENCE:
+            play = self._choose_move(position, seat, list_moves(position, cards, keeps_suit))
+            self.choices.number()
+            return play
+        if keeps_suit and spec.name != "greedy" and has_a_choice:
+            cards = [cards[self.choices.below(len(cards))]]
         number = self.choices.number()
-        if self.specs[seat].name == "greedy":
-            card = max(playable, key=lambda candidate: shed_value(position.rules, candidate))
+        if spec.name == "greedy":
+            card = max(cards, key=lambda candidate: shed_value(position.rules, candidate))
         else:
-            card = playable[below(number, len(playable))]
+            card = cards[below(number, len(cards))]
         held_after = [held for held in position.hands[seat] if held != card]
-        return Play(card, self._choose_suit(seat, position.suits_after(card), held_after, number))
+        suits = [suit_of(card)] if keeps_suit else position.suits_after(card)
+        return Play(card, self._choose_suit(seat, suits, held_after, number))
+
+    def _choose_move(self, position: "Round", seat: int, moves: list[Play]) -> Play:
+        """Take the move of the highest score, the first of equals; with noise, scores are shaken before."""
+        weights, temperature = self.weights[seat], self.specs[seat].noise * UNIT
+        standing = standing_of(seat, self.totals)
+        scores: list[float] = []
+        for move in moves:
+            counted = features_of(position, seat, move, standing)
+            scores.append(sum(weights[name] * counted[name] for name in FEATURES))
+        if temperature > 0 and len(moves) > 1:
+            shares = [((self.choices.number() >> 11) + 0.5) / 2**53 for _ in moves]
+            scores = [score - temperature * log(-log(share)) for score, share in zip(scores, shares, strict=True)]
+        return moves[scores.index(max(scores))]
 
     def _choose_suit(self, seat: int, suits: list[int], hand: list[int], number: int) -> int:
         """Greedy: the suit held most, the first of equals. Random: two bits for an 8, the next for a 9."""
@@ -151,6 +200,88 @@ def shed_value(rules: Rules, card: int) -> tuple[bool, int]:
     """Give what greedy sorts by: 3s, which are good to hold at the end, come last (RULES.md R18)."""
     holds_on = rank_of(card) == THREE and rules.threes.mode != "none"
     return not holds_on, 0 if holds_on else rules.points[RANKS[rank_of(card)]]
+
+
+def list_moves(position: "Round", cards: Iterable[int], keeps_suit: bool) -> list[Play]:
+    """List what can be done with some cards, by card, then by suit; of two copies of a card the first will do."""
+    moves = []
+    kinds: set[str] = set()
+    for card in sorted(cards):
+        if card_name(card) not in kinds:
+            kinds.add(card_name(card))
+            suits = [suit_of(card)] if keeps_suit else sorted(position.suits_after(card))
+            moves += [Play(card, suit) for suit in suits]
+    return moves
+
+
+def standing_of(seat: int, totals: Sequence[int]) -> int:
+    """Give how many whole 20s of points a seat is behind the best other, -5 to 5."""
+    behind = totals[seat] - min(total for other, total in enumerate(totals) if other != seat)
+    steps = abs(behind) // 20
+    return min(steps, 5) if behind > 0 else -min(steps, 5)
+
+
+def features_of(position: "Round", seat: int, move: Play, standing: int) -> dict[str, int]:
+    """Count what a seat sees of a move before it is made, by name of the feature (`craits_sim.features`).
+
+    The card of a dealer's starter is not in its hand: there the rest is the whole hand.
+    """
+    rules, card = position.rules, move.card
+    ability = position.ability(card)
+    in_crank = position.crank > 0  # there a card has no other effect
+    hand = position.hands[seat]
+    rest = [held for held in hand if held != card]
+
+    def near(other: int) -> int:
+        return max(4 - len(position.hands[other]), 0)
+
+    def followers(cards: Iterable[int]) -> int:
+        return sum(position.matches(other, card, move.suit) for other in cards)
+
+    nearest = max(near(other) for other in range(rules.players) if other != seat)
+    sight = {*hand, *position.discards, position.top}
+    unseen = [other for other in full_deck(rules.decks) if other not in sight]
+    follows = followers(rest)
+    stuck = bool(rest) and follows == 0
+
+    turns_back = ability.kind == "reverse" and not in_crank
+    onward = -position.direction if turns_back else position.direction
+    neighbor = (seat + onward) % rules.players
+    skips = 0 if in_crank else position.turns_taken_away(card)
+    drawers = 0 if in_crank else position.drawers(card)
+    again = ability.kind == "again" and not in_crank
+    next_seat = seat if again else (seat + onward * (1 + skips)) % rules.players
+
+    starts = ability.kind == "crank_start" and not in_crank
+    crank_after = position.crank + ability.amount if starts or in_crank else 0
+    answers = sum(position.ability(held).kind in CRANK_KINDS for held in rest)
+
+    shed = hand_score(rules, hand) - hand_score(rules, rest)
+    wild = RANKS[rank_of(card)] in rules.wild or ability.kind == "nominate"
+    return {
+        "shed": shed,
+        "shed_late": shed * nearest,
+        "shed_behind": shed * standing,
+        "three": int(rank_of(card) == THREE and rules.threes.mode != "none"),
+        "wild": int(wild),
+        "wild_late": wild * nearest,
+        "follows": follows,
+        "suit": sum(suit_of(held) == move.suit for held in rest),
+        "stuck": int(stuck),
+        "last_follows": int(len(rest) == 1 and follows == 1),
+        "unseen": followers(unseen),
+        "next_near": 0 if next_seat == seat else near(next_seat),
+        "skips": skips,
+        "skips_near": skips * near(neighbor),
+        "draws": drawers * ability.amount,
+        "draws_near": ability.amount * near(neighbor) if drawers else 0,
+        "again": int(again and follows > 0),
+        "again_stuck": int(again and stuck),
+        "crank_starts": int(starts),
+        "crank_answers": answers if crank_after else 0,
+        "crank_danger": crank_after if answers == 0 else 0,
+        "crank_kept": int(ability.kind in CRANK_KINDS and crank_after == 0),
+    }
 
 
 class MovesRunOut(Exception):
@@ -473,19 +604,22 @@ class Round:
         """Tell whether a card may be played on the top card (RULES.md R8; inside a crank R14)."""
         if self.crank:
             return self.ability(card).kind in CRANK_KINDS
+        return self.matches(card, self.top, self.suit)
+
+    def matches(self, card: int, top: int, suit: int) -> bool:
+        """Tell whether a card matches a top card and the suit to follow (RULES.md R8)."""
         if RANKS[rank_of(card)] in self.rules.wild:
             return True
-        same_suit = suit_of(card) == self.suit
-        same_color = suit_of(card) in (self.suit, other_suit_of_color(self.suit))
-        same_rank = rank_of(card) == rank_of(self.top)
-        same_ability = self.ability(card) == self.ability(self.top)
+        same_suit = suit_of(card) == suit
+        same_color = suit_of(card) in (suit, other_suit_of_color(suit))
+        same_rank = rank_of(card) == rank_of(top)
         match self.rules.match:
             case "suit_or_rank":
                 return same_suit or same_rank
             case "suit_or_color":
                 return same_color
             case "suit_or_ability":
-                return same_suit or same_ability
+                return same_suit or self.ability(card) == self.ability(top)
             case "suit_rank_or_color":
                 return same_color or same_rank
         raise ValueError(self.rules.match)
@@ -594,26 +728,30 @@ class Round:
         ability = self.ability(card)
         if ability.kind == "reverse":
             self.direction = -self.direction
-        self.to_act = self.neighbor(seat)
-        match ability.kind:
-            case "again":
-                self.to_act = seat
-            case "skip":
-                for _ in range(ability.amount):
-                    self.skip_next()
-            case "next_draws" if ability.lose_turn:
-                self.skip_next()
-            case "reverse" if self.rules.players == 2 and self.rules.reverse.two_players == "skip":
-                self.skip_next()
+        self.to_act = seat if ability.kind == "again" else self.neighbor(seat)
+        for _ in range(self.turns_taken_away(card)):
+            self.skip_next()
 
     def apply_draws(self, seat: int, card: int) -> None:
         """Let others draw: the part of an ability that a last card keeps (RULES.md R11)."""
-        ability = self.ability(card)
-        drawing = {"next_draws": 1, "others_draw": self.rules.players - 1}.get(ability.kind, 0)
         drawer = seat
-        for _ in range(drawing):
+        for _ in range(self.drawers(card)):
             drawer = self.neighbor(drawer)
-            self.draw(drawer, ability.amount, Cause.ABILITY)
+            self.draw(drawer, self.ability(card).amount, Cause.ABILITY)
+
+    def drawers(self, card: int) -> int:
+        """Count the seats that draw by the ability of a card."""
+        return {"next_draws": 1, "others_draw": self.rules.players - 1}.get(self.ability(card).kind, 0)
+
+    def turns_taken_away(self, card: int) -> int:
+        """Count the turns, one after the other, that the ability of a card takes away."""
+        ability = self.ability(card)
+        match ability.kind:
+            case "skip":
+                return ability.amount
+            case "reverse":
+                return int(self.rules.players == 2 and self.rules.reverse.two_players == "skip")
+        return int(ability.lose_turn)
 
     def skip_next(self) -> None:
         """Take the next turn away from the seat whose turn it would be."""
@@ -708,8 +846,8 @@ def other_suit_of_color(suit: int) -> int:
 class NaiveGame:
     """One game: its events, and what `craits_sim.results.Batch` holds for one game, under the same names.
 
-    Lists are by round; `points`, `seat_turns`, `skips`, `forced` and `crank_paid` hold, for each round, a list by
-    offset from the dealer; `totals` and `wins` are by seat, `crank_sizes` by count.
+    Lists are by round; `points`, `seat_turns`, `skips`, `forced`, `crank_paid` and `dealt` hold, for each round, a
+    list by offset from the dealer; `totals` and `wins` are by seat, `crank_sizes` by count.
     """
 
     first_dealer: int
@@ -732,6 +870,7 @@ class NaiveGame:
     crank_sizes: list[int] = field(default_factory=lambda: [0] * CRANK_SIZES)
     largest_crank: list[int] = field(default_factory=list)
     crank_paid: list[list[int]] = field(default_factory=list)
+    dealt: list[list[int]] = field(default_factory=list)
 
     def add(self, played: Round) -> None:
         """Add a finished round."""
@@ -750,8 +889,8 @@ class NaiveGame:
             self.crank_sizes[min(count, CRANK_SIZES - 1)] += 1
 
 
-def play_game(rules: Rules, bots: Sequence[BotSpec], seed: int, game: int) -> NaiveGame:
-    """Play one game with one bot a seat (RULES.md R1 to R7)."""
+def play_game(rules: Rules, bots: Sequence[BotSpec], seed: int, game: int, replay: int = 0) -> NaiveGame:
+    """Play one game with one bot a seat (RULES.md R1 to R7); a replay has the same deals and other choices."""
     dealer = choose_first_dealer(rules, seed, game)
     record = NaiveGame(first_dealer=dealer, totals=[0] * rules.players)
     reshuffles_caused = [0] * rules.players
@@ -760,13 +899,19 @@ def play_game(rules: Rules, bots: Sequence[BotSpec], seed: int, game: int) -> Na
         hands, undealt = deal(rules, dealer, hand_size, deck)
         starter = choose_starter(rules, undealt, deck)
         undealt.remove(starter)
-        chooser = Bots(bots, Stream(seed, game, index, CHOICES))
+        record.dealt.append(count_ranks(hands, dealer))
+        chooser = Bots(bots, Stream(seed, game, index, CHOICES + np.uint64(256 * replay)), record.totals)
         played = Round(rules, chooser, dealer, hands, starter, Stock(undealt, deck), (), reshuffles_caused, game, index)
         played.play()
         record.add(played)
         dealer = next_dealer(rules, played)
     record.wins = share_wins(rules, record.totals, record.went_out[-1])
     return record
+
+
+def count_ranks(hands: Sequence[Sequence[int]], dealer: int) -> list[int]:
+    """Count the cards of each rank in the hands, by offset: the last hexadecimal digit for aces, then the next."""
+    return [sum(16 ** rank_of(card) for card in hand) for hand in [*hands[dealer:], *hands[:dealer]]]
 
 
 def choose_first_dealer(rules: Rules, seed: int, game: int) -> int:
@@ -886,7 +1031,7 @@ def set_up(scenario: Mapping[str, Any]) -> Round:
         stock = Stock(unnamed, deck)
     bots = None
     if "bot" in scenario:
-        bots = Bots(parse_bots(scenario["bot"], players), Stream(seed, 0, 0, CHOICES))
+        bots = Bots(parse_bots(scenario["bot"], players), Stream(seed, 0, 0, CHOICES), totals=[0] * players)
     chooser = ScriptedMoves(scenario.get("moves", []), bots)
     return Round(rules, chooser, scenario["dealer"], hands, starter, stock, discards)
 

@@ -17,25 +17,41 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from craits_sim.bots import parse_bots
+from craits_sim.bots import parse_bot, parse_bots
 from craits_sim.cards import SUITS, card_name, suit_of
+from craits_sim.encode import encode
+from craits_sim.features import FEATURES
 from craits_sim.kernel import simulate_batch
-from craits_sim.results import DETAILS, Action, Cause
+from craits_sim.kernel._jit import compiled
+from craits_sim.kernel.build import build_for
+from craits_sim.kernel.lanes import PLAYABLE, PLAYER, SECOND_DECK
+from craits_sim.kernel.moves import list_moves, look_around, note_standings, weigh_moves
+from craits_sim.kernel.simulate import run
+from craits_sim.kernel.slate import CARD, FIRST_FEATURE, NEW_SUIT, ROW, SCORE, new_slate
+from craits_sim.kernel.watch import new_watch
+from craits_sim.kernel.words import U0
+from craits_sim.results import DETAILS, Action, Cause, empty_batch
 from craits_sim.rules import load_rules
 from craits_sim.scenario import ScenarioError, load_scenario
-from craits_sim.trace import trace_game, trace_scenario
+from craits_sim.trace import _script, trace_game, trace_scenario
 from tests.naive import (
     Event,
     IllegalMove,
     MovesRunOut,
     NaiveGame,
+    Round,
     ScriptedMoves,
+    features_of,
     play_game,
     set_up,
+    standing_of,
     state,
 )
+from tests.naive import list_moves as list_moves_naively
 
 Changes = Mapping[str, object]
 """Fields of the rules by their dotted keys, as `--set` takes them."""
@@ -138,12 +154,83 @@ def assert_refused(*, moves: str, **position: Any) -> None:
 
 
 def _play_naively(scenario: Mapping[str, Any]) -> tuple[dict[str, Any], list[Event]]:
+    played = _played(scenario)
+    return state(played), played.events
+
+
+def _played(scenario: Mapping[str, Any]) -> Round:
     played = set_up(scenario)
     with suppress(MovesRunOut):
         played.play()
     assert isinstance(played.chooser, ScriptedMoves)
     assert not played.chooser.moves, "the round is over before these moves"
-    return state(played), played.events
+    return played
+
+
+# Moves as careful sees them ---------------------------------------------------------------------------------
+
+
+def weigh(*, totals: Sequence[int] | None = None, **position: Any) -> dict[str, dict[str, int]]:
+    """Count the features of every move of the seat to act with both engines, which must agree.
+
+    Parameters
+    ----------
+    totals
+        The points of each seat before this round; zeros if not given.
+    position
+        As for `lay_out`.
+
+    Returns
+    -------
+    dict
+        By move in the order in which they are weighed, like ``8S>H``, the features by name.
+    """
+    laid_out = lay_out(**position)
+    totals = [0] * len(laid_out["hands"]) if totals is None else totals
+    played = _played(laid_out)
+    seat = played.to_act
+    standing = standing_of(seat, totals)
+    expected = {
+        f"{card_name(move.card)}>{SUITS[move.suit]}": features_of(played, seat, move, standing)
+        for move in list_moves_naively(played, played.playable(seat), keeps_suit=False)
+    }
+    weighed, scores = _weigh_in_kernel(laid_out, totals)
+    assert list(weighed.items()) == list(expected.items())
+    weights = parse_bot("careful").weights_at(len(totals))
+    for counted, score in zip(weighed.values(), scores, strict=True):
+        assert score == sum(weight * number for weight, number in zip(weights, counted.values(), strict=True))
+    return weighed
+
+
+def _weigh_in_kernel(laid_out: Mapping[str, Any], totals: Sequence[int]) -> tuple[dict[str, dict[str, int]], list[int]]:
+    """Give the features of the moves and their scores."""
+    scenario = load_scenario(laid_out)
+    rules, bots = encode(scenario.rules, parse_bots("careful", len(totals)))
+    batch = empty_batch(1, 1, len(totals))
+    lanes = run(rules, bots, scenario.seed, 0, batch, new_watch(rules, bots, scripted=True), _script(scenario))
+    slate = new_slate(thinking=True)
+    end = int(_weigh_one_lane(lanes, np.array(totals, np.int64), rules, bots, build_for(rules, bots), slate))
+
+    def row(start: np.uint64) -> NDArray[np.int64]:
+        return slate[int(start) :][:end].astype(np.int64)
+
+    moves = [f"{card_name(card)}>{SUITS[suit]}" for card, suit in zip(row(CARD), row(NEW_SUIT), strict=True)]
+    columns = [row(FIRST_FEATURE + np.uint64(number) * ROW).tolist() for number in range(len(FEATURES))]
+    weighed = {
+        move: dict(zip(FEATURES, counted, strict=True))
+        for move, counted in zip(moves, zip(*columns, strict=True), strict=True)
+    }
+    return weighed, row(SCORE).tolist()
+
+
+@compiled
+def _weigh_one_lane(lanes, totals, rules, bots, build, slate):  # type: ignore[no-untyped-def]
+    look_around(lanes, U0, rules, build)
+    note_standings(lanes, U0, totals, rules.players, build)
+    cards, second_cards = lanes[PLAYABLE], lanes[PLAYABLE + SECOND_DECK]
+    end = list_moves(lanes, U0, lanes[PLAYER], cards, second_cards, False, False, rules, bots, build, slate, U0)
+    weigh_moves(slate, end, rules, bots, build)
+    return end
 
 
 # Games ------------------------------------------------------------------------------------------------------

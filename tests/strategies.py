@@ -1,11 +1,16 @@
 """Rules as hypothesis draws them: any field of RULES.md "Fields", at any value that can be played."""
 
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from hypothesis import strategies as st
 
-from craits_sim.bots import BotSpec
+from craits_sim.bots import BOTS, BotSpec
 from craits_sim.cards import RANKS
+from craits_sim.features import FEATURES, LARGEST_WEIGHT
 from craits_sim.rules import Rules, load_rules
 
 AMOUNTS = st.sampled_from((1, 1, 2, 3, 4, 7, 15))
@@ -61,6 +66,7 @@ def rule_changes(draw: st.DrawFn) -> dict[str, Any]:
         "players": players,
         "decks": decks,
         "deals": draw(st.lists(st.integers(1, largest), min_size=1, max_size=3)),
+        "turn_cap": 200,  # careful players may pass the same cards round for ever
     }
     if draw(st.booleans()):
         changes["first_dealer"] = draw(st.integers(0, players - 1))
@@ -70,16 +76,47 @@ def rule_changes(draw: st.DrawFn) -> dict[str, Any]:
     return changes | {key: draw(FIELDS[key]) for key in chosen}
 
 
-BOTS = st.builds(
-    BotSpec,
-    st.sampled_from(("random", "greedy")),
-    forget=st.sampled_from((0.0, 0.0, 0.5, 1.0)),
-    catch=st.sampled_from((1.0, 0.3)),
+_FOLDER = TemporaryDirectory(prefix="craits-weights-")
+
+
+def weights_file(weights: Mapping[str, float]) -> str:
+    """Write a file of weights, which lasts as long as the tests run, and give its path."""
+    text = "\n".join(["[weights]", *(f"{name} = {weight}" for name, weight in weights.items())])
+    path = Path(_FOLDER.name) / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.toml"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+WEIGHTS = st.dictionaries(
+    st.sampled_from(sorted(FEATURES)),
+    st.one_of(st.integers(-20, 20), st.floats(-LARGEST_WEIGHT, LARGEST_WEIGHT)),
+    min_size=1,
 )
+
+PARAMETERS: dict[str, st.SearchStrategy[Any]] = {
+    "forget": st.sampled_from((0.0, 0.0, 0.5, 1.0)),
+    "catch": st.sampled_from((1.0, 0.3)),
+    "never": st.one_of(st.just(()), st.lists(st.sampled_from(RANKS), max_size=13, unique=True).map(tuple)),
+    "noise": st.sampled_from((0.0, 0.0, 0.01, 3.0, 1000.0)),
+    "weights": st.one_of(st.just(""), WEIGHTS.map(weights_file)),
+    "worlds": st.integers(1, 4096),
+    "base": st.sampled_from(("random", "greedy", "careful", "tuned")),
+}
+"""What each parameter of a bot may be; the file of weights, of any weights."""
+
+PLAYED_BY_BOTH = ("random", "greedy", "careful", "tuned")
+"""The bots that the second engine plays too."""
 
 
 @st.composite
-def tables(draw: st.DrawFn) -> tuple[Rules, tuple[BotSpec, ...]]:
-    """Draw rules, and a bot for each seat."""
+def bot_specs(draw: st.DrawFn, names: tuple[str, ...] = PLAYED_BY_BOTH) -> BotSpec:
+    """Draw one of some bots, with any of its parameters."""
+    name = draw(st.sampled_from(names))
+    return BotSpec(name, **{key: draw(PARAMETERS[key]) for key in BOTS[name].parameters})
+
+
+@st.composite
+def tables(draw: st.DrawFn, names: tuple[str, ...] = PLAYED_BY_BOTH) -> tuple[Rules, tuple[BotSpec, ...]]:
+    """Draw rules, and for each seat one of some bots."""
     rules = load_rules("classic", draw(rule_changes()))
-    return rules, tuple(draw(BOTS) for _ in range(rules.players))
+    return rules, tuple(draw(bot_specs(names)) for _ in range(rules.players))

@@ -1,21 +1,43 @@
 """Bots see their own hand and the table, and nothing else: hidden cards that change places change no choice."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from craits_sim.cards import card_name, full_deck
+from craits_sim.bots import BOTS, OWN, parse_bot
+from craits_sim.cards import card_name, full_deck, parse_card
 from craits_sim.results import Action
 from craits_sim.scenario import load_scenario
 from craits_sim.trace import trace_scenario
 
 PRESETS = ("classic", "wiki", "crazy_eights_special", "last_card_house")
+EVERY_BOT = (
+    "random",
+    "greedy",
+    "greedy:never=8/9",
+    "random:never=2/8",
+    "careful",
+    "careful:noise=5",
+    "careful:never=8",
+    "tuned",
+    "rollout:worlds=4",
+    "rollout:worlds=4:base=random",
+    f"{Path(__file__).parent / 'nosy.py'}:choose",
+)
+
+Choice = tuple[int, int, int]
+"""Seat, card and suit."""
+
+Choose = Callable[[dict[str, Any]], Choice | None]
+"""What seat 0 does in a position."""
 
 
-def first_choice(bot: str, preset: str, table: dict[str, Any]) -> tuple[int, int, int] | None:
+def first_choice(bot: str, preset: str, table: dict[str, Any]) -> Choice | None:
     """Give seat, card and suit of the first play after the starter; None where the round's first turn is a draw."""
     scenario = load_scenario({"rules": preset, "bot": bot, "dealer": len(table["hands"]) - 1, **table})
     for event in trace_scenario(scenario).events:
@@ -49,8 +71,9 @@ def positions(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any]]:
         "discards": names(discards),
         "stock": names(stock),
         "seed": draw(st.integers(0, 2**64 - 1)),
-        # The starter must leave the turn, and the cards of seat 0, as they are.
-        "set": {"starter.acts": False},
+        # The starter must leave the turn, and the cards of seat 0, as they are. Only the first turn is looked at, but a
+        # bot that looks ahead needs some more.
+        "set": {"starter.acts": False, "turn_cap": 20},
     }
     hidden = list(draw(st.permutations([card for hand in hands[1:] for card in hand] + stock)))
     exchanged = [hands[0]]
@@ -60,16 +83,45 @@ def positions(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any]]:
     return table, {**table, "hands": [names(hand) for hand in exchanged], "stock": names(hidden)}
 
 
-@pytest.mark.parametrize("bot", ["random", "greedy"])
+def assert_blind(choose: Choose, pair: tuple[dict[str, Any], dict[str, Any]]) -> None:
+    """Assert that seat 0 makes the same choice when what it does not see changes places."""
+    before, after = pair
+    choice = choose(before)
+    assert choice == choose(after), "the choice hangs on hidden cards"
+    if choice is not None:
+        assert choice[0] == 0
+
+
+@pytest.mark.parametrize("bot", EVERY_BOT)
 @pytest.mark.parametrize("preset", PRESETS)
 @settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(pair=positions())
 def test_hidden_cards_change_no_choice(bot: str, preset: str, pair: tuple[dict[str, Any], dict[str, Any]]) -> None:
-    before, after = pair
-    choice = first_choice(bot, preset, before)
-    assert choice == first_choice(bot, preset, after)
-    if choice is not None:
-        assert choice[0] == 0
+    assert_blind(partial(first_choice, bot, preset), pair)
+
+
+def test_every_bot_is_among_them() -> None:
+    assert {parse_bot(bot).kind.name for bot in EVERY_BOT} == {*BOTS, OWN.name}
+
+
+def test_a_bot_that_knows_one_hidden_card_would_be_caught() -> None:
+    """The cheat chooses as careful does, but where the next card of the stock is a heart, its first legal card."""
+
+    def cheat(table: dict[str, Any]) -> Choice | None:
+        choice = first_choice("careful", "classic", table)
+        if choice is None or not table["stock"].split()[:1] or table["stock"].split()[0][-1] != "H":
+            return choice
+        scenario = load_scenario({"rules": "classic", "dealer": len(table["hands"]) - 1, **table})
+        legal = trace_scenario(scenario).state["legal"]
+        return 0, parse_card(legal[0]), choice[2]
+
+    @settings(phases=[Phase.generate], max_examples=60, deadline=None, derandomize=True)
+    @given(pair=positions())
+    def check(pair: tuple[dict[str, Any], dict[str, Any]]) -> None:
+        assert_blind(cheat, pair)
+
+    with pytest.raises(AssertionError, match="hangs on hidden cards"):
+        check()
 
 
 def test_a_card_of_its_own_does_change_a_choice() -> None:

@@ -86,9 +86,14 @@ def test_two_decks_have_the_same_details(players: int, bots: str) -> None:
 
 
 @settings(max_examples=120, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-@given(tables(), st.integers(0, 2**64 - 1))
+@given(tables(("random", "greedy")), st.integers(0, 2**64 - 1))
 def test_any_rules_have_the_same_details(table: tuple[Rules, tuple[BotSpec, ...]], seed: int) -> None:
     compare(*table, seed, games=2)
+
+
+def test_turns_with_a_choice_are_counted_whatever_a_bot_refuses_to_play() -> None:
+    """A seat that never plays its 8 has a choice all the same: it could."""
+    compare(load_rules("classic", {"deals": [8, 5]}), bots_of("careful,random:never=8/9", 4), seed=9, games=3)
 
 
 def test_cranks_that_follow_each_other_at_once_are_all_counted() -> None:
@@ -118,7 +123,8 @@ def end_of(*, turn_cap: int = 1000, changes: dict[str, Any] | None = None, **pos
     scenario = lay_out(changes={**(changes or {}), "turn_cap": turn_cap}, **position)
     played = set_up(scenario)
     played.play()
-    game = NaiveGame(played.dealer, [0] * played.rules.players)
+    none = [0] * played.rules.players
+    game = NaiveGame(played.dealer, none.copy(), dealt=[none])  # laid out, not dealt
     game.add(played)
 
     loaded = load_scenario(scenario)
@@ -290,3 +296,38 @@ def test_details_do_not_depend_on_threads_or_chunks(monkeypatch: pytest.MonkeyPa
         sums = runner.run([DesignPoint({}, rules, bots)], tally, games=300, seed=5, threads=threads, details=True)
         assert all(np.array_equal(sums[name], whole[name]) for name in DETAILS)
         assert whole["crank_sizes"].sum() > 0
+
+
+# --- Deals and replays -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("decks", [1, 2])
+def test_what_is_dealt_is_told_by_rank(decks: int) -> None:
+    rules = load_rules("classic", {"decks": decks, "players": 3})
+    dealt = simulate_batch(rules, bots_of("random", 3), 1, 0, 500, details=True).dealt
+    ranks = dealt[..., None] >> 4 * np.arange(13) & 15
+    # Every hand has its size, and no rank has more than all its cards.
+    assert (ranks.sum(axis=3) == np.array(rules.deals)[:, None]).all()
+    assert ranks.sum(axis=2).max() <= 4 * decks
+    assert ranks.mean(axis=(0, 1, 2)) == pytest.approx(np.full(13, np.mean(rules.deals) / 13), rel=0.05)
+
+
+def test_a_replay_has_the_same_deals_and_other_choices() -> None:
+    rules, bots = load_rules("classic"), bots_of("random", 4)
+    first, again, third = (simulate_batch(rules, bots, 1, 0, 300, details=True, replay=k) for k in (0, 1, 2))
+    for other in (again, third):
+        assert np.array_equal(other.dealt, first.dealt)
+        assert np.array_equal(other.dealer, first.dealer)
+        assert not np.array_equal(other.points, first.points)
+    assert not np.array_equal(again.points, third.points)
+    # Bots that leave nothing to chance play the same again.
+    greedy = bots_of("greedy", 4)
+    same = [simulate_batch(rules, greedy, 1, 0, 300, replay=k).points for k in (0, 1)]
+    assert np.array_equal(*same)
+
+
+def test_both_engines_play_the_same_replay() -> None:
+    rules, bots = load_rules("classic"), bots_of("random:forget=0.3,greedy", 4)
+    batch = simulate_batch(rules, bots, 3, 0, 5, replay=7)
+    for game in range(5):
+        assert batch.points[game].tolist() == play_game(rules, bots, 3, game, replay=7).points

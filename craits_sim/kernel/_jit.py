@@ -29,6 +29,7 @@ from typing import Any, TypeVar, cast
 import llvmlite
 import llvmlite.binding as llvm
 import numba
+import numba.extending
 import platformdirs
 from numba.core.caching import FunctionCache
 
@@ -61,7 +62,10 @@ def _choose_cpu() -> tuple[str, str]:
 def _source_digest(cpu: tuple[str, str]) -> str:
     package = Path(craits_sim.__file__).parent
     digest = hashlib.sha256(repr((numba.__version__, llvmlite.__version__, cpu)).encode())
-    for source in [package / "encode.py", package / "results.py", *sorted((package / "kernel").glob("*.py"))]:
+    for source in [
+        *(package / f"{name}.py" for name in ("bots", "encode", "features", "results", "view")),
+        *sorted((package / "kernel").glob("*.py")),
+    ]:
         digest.update(source.read_bytes())
     return digest.hexdigest()[:16]
 
@@ -134,9 +138,13 @@ class _Cache(FunctionCache):
             _note_problem(Path(self.cache_path).parent, error)
 
 
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
+"""How everything is compiled: without Python's lock, without checks for division by zero, without reference counts."""
+
+
 def compiled(function: F) -> F:
     """Compile a function of the kernel; it releases Python's global lock while it runs."""
-    decorated: Any = numba.njit(function, nogil=True, error_model="numpy", _nrt=False)
+    decorated: Any = numba.njit(function, **_OPTIONS)
     if CACHE_FOLDER is not None:
         decorated._cache = _Cache(function)
     return cast(F, decorated)
@@ -144,5 +152,14 @@ def compiled(function: F) -> F:
 
 def inlined(function: F) -> F:
     """Compile a small function so that LLVM always puts it into its callers, loops over lanes included."""
-    decorated: F = numba.njit(function, nogil=True, error_model="numpy", _nrt=False, forceinline=True)
+    decorated: F = numba.njit(function, **_OPTIONS, forceinline=True)
     return decorated
+
+
+def by_build(function: F) -> Callable[[Callable[..., Any]], None]:
+    """Let what a function does be chosen by the types of its arguments, when compiling.
+
+    What a build does not need is then not compiled for it. The decorated function is given the types of the arguments
+    and gives the function to compile for them, with the same names of arguments.
+    """
+    return numba.extending.overload(function, jit_options={**_OPTIONS, "forceinline": True})

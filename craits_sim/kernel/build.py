@@ -6,12 +6,15 @@ that must be known when compiling (how many seats a loop runs over) is passed as
 details of a batch (`craits_sim.results.DETAILS`) costs a run nothing that does not ask for them.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from craits_sim.bots import BOTS
 from craits_sim.encode import MAX_PLAYERS, EncodedBots, EncodedRules
 from craits_sim.kernel._jit import inlined
+
+GREEDY = BOTS["greedy"].code
 
 SMALL_TABLE = 5
 """Seats of the table that most games need; more, or a second deck, take the large table of MAX_PLAYERS seats."""
@@ -22,7 +25,9 @@ class Build(NamedTuple):
 
     seats: tuple[int, ...]
     decks: tuple[int, ...]
-    greedy: tuple[int, ...]  # one zero if any bot is greedy
+    greedy: tuple[int, ...]  # one zero if any bot is greedy, or looks ahead by a greedy one
+    thinking: tuple[int, ...]  # one zero if any bot chooses between steps
+    ahead: tuple[int, ...]  # one zero if any bot looks ahead
     details: tuple[int, ...]  # one zero if the details of a batch are counted
 
 
@@ -32,7 +37,9 @@ def build_for(rules: EncodedRules, bots: EncodedBots, details: bool = False) -> 
     return Build(
         seats=(0,) * (MAX_PLAYERS if large else SMALL_TABLE),
         decks=(0,) * (2 if large else 1),
-        greedy=(0,) * int(bots.greedy_seats != 0),
+        greedy=(0,) * int(bots.greedy_seats != 0 or GREEDY in bots.base),
+        thinking=(0,) * int(bots.thinking_seats != 0),
+        ahead=(0,) * int(bots.worlds.any()),
         details=(0,) * int(details),
     )
 
@@ -41,3 +48,8 @@ def build_for(rules: EncodedRules, bots: EncodedBots, details: bool = False) -> 
 def seat_field(build):
     """Give the bits of a seat's field where a lane counts for all seats in one word: 12, or 6 at the large table."""
     return np.uint64(60 // len(build.seats))
+
+
+def has(build: Any, part: str) -> bool:
+    """Whether a build, given as the type that numba has for it, has a part: for what is chosen when compiling."""
+    return len(build.types[build.fields.index(part)]) > 0

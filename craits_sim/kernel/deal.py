@@ -49,16 +49,15 @@ from craits_sim.kernel.step import (
     nibble,
     random_recolors,
     random_suit,
-    same_rank,
     seat_after,
     suit_at,
 )
-from craits_sim.kernel.streams import CHOICES, DECK, FIRST_DEALER, advance, below, open_stream
-from craits_sim.kernel.table import SECOND_COPY, hand_of, next_seat, one_card, top_card
+from craits_sim.kernel.streams import CHOICES, DECK, FIRST_DEALER, REPLAY, advance, below, open_stream
+from craits_sim.kernel.table import ONE_DECK, SECOND_COPY, hand_of, next_seat, one_card, rank_matches, top_card
+from craits_sim.kernel.think import suit_of_starter
 from craits_sim.kernel.words import U0, U1, U2, bit, kth_card, popcount, select
 
 DECKS = np.array(full_deck(2), np.uint8)
-ONE_DECK = np.uint64(sum(1 << card for card in full_deck(1)))
 
 
 @inlined
@@ -103,6 +102,7 @@ def clear_table(lanes, lane, dealer, ledger, rules):
         TURNS,
         DUG,
         IDLE_TURNS,
+        NAMED,
         PASSED_OVER,
         UNANNOUNCED,
     ):
@@ -119,20 +119,21 @@ def clear_table(lanes, lane, dealer, ledger, rules):
 
 
 @inlined
-def open_streams(lanes, lane, seed):
-    """Open the two streams of the lane's round."""
+def open_streams(lanes, lane, seed, bots):
+    """Open the two streams of the lane's round; those of the choices are as many as there are replays of a deal."""
     game, round_ = lanes[GAME + lane], lanes[ROUND + lane]
     lanes[DECK_S0 + lane], lanes[DECK_S1 + lane] = open_stream(seed, game, round_, DECK)
-    lanes[CHOICE_S0 + lane], lanes[CHOICE_S1 + lane] = open_stream(seed, game, round_, CHOICES)
+    lanes[CHOICE_S0 + lane], lanes[CHOICE_S1 + lane] = open_stream(
+        seed, game, round_, CHOICES + (bots.replay << REPLAY)
+    )
 
 
 @inlined
-def deal_round(lanes, lane, seed, dealer, rules, build, order):
+def deal_round(lanes, lane, dealer, rules, build, order):
     """Deal the lane's round and turn up its starter.
 
     Cards go round the table one at a time, the dealer's left first. ``order``, uint8 of shape (104,), is scratch.
     """
-    open_streams(lanes, lane, seed)
     for place in range(52 * len(build.decks)):
         order[place] = DECKS[place]
     left = np.uint64(52) * rules.decks
@@ -168,7 +169,7 @@ def deal_round(lanes, lane, seed, dealer, rules, build, order):
 
 
 @inlined
-def act_as_starter(lanes, lane, ledger, rules, bots):
+def act_as_starter(lanes, lane, ledger, rules, bots, build, desk):
     """Let the top card act as the dealer's play, and give the turn to whom it then belongs (RULES.md R5, R6).
 
     A suit that ``NAMED`` prescribes is taken instead of the choice of the dealer's bot.
@@ -180,7 +181,7 @@ def act_as_starter(lanes, lane, ledger, rules, bots):
     own = place & SUIT_BITS
     lanes[SUIT + lane] = suit_at(own)
     if acts and card & (rules.nominating | rules.recoloring) != U0:
-        lanes[SUIT + lane] = _suit_named(lanes, lane, dealer, card, own, z, rules, bots)
+        lanes[SUIT + lane] = _suit_named(lanes, lane, dealer, place, z, ledger, rules, bots, build, desk)
     lanes[NAMED + lane] = U0
     lanes[MATCHING + lane] = rank_matches(place, rules)
 
@@ -206,14 +207,6 @@ def act_as_starter(lanes, lane, ledger, rules, bots):
 
 
 @inlined
-def rank_matches(place, rules):
-    """Give the cards that match the rank of the card at this position (RULES.md R8)."""
-    if rules.ability_match != U0:
-        return rules.matched[place & RANK_BITS]
-    return same_rank(place) & rules.rank_match
-
-
-@inlined
 def count_skips(lanes, lane, ledger, seat, number, rules):
     """Count one turn lost for each of ``number`` seats in a row, from ``seat`` on in the direction of play."""
     for _ in range(number):
@@ -222,13 +215,16 @@ def count_skips(lanes, lane, ledger, seat, number, rules):
 
 
 @inlined
-def _suit_named(lanes, lane, dealer, card, own, z, rules, bots):
-    """Give the suit that the dealer names or recolors to; ``own`` is 16 times the suit of the card."""
+def _suit_named(lanes, lane, dealer, place, z, ledger, rules, bots, build, desk):
+    """Give the suit that the dealer names or recolors to."""
     if lanes[NAMED + lane] != U0:
         return lanes[NAMED + lane]
+    card, own = one_card(place), place & SUIT_BITS
     hand, second_hand = hand_of(lanes, lane, dealer)
     greedy = (bots.greedy_seats >> dealer) & U1 != U0
     if card & rules.nominating != U0:
-        return suit_at(longest_suit(hand, second_hand) if greedy else random_suit(z))
-    changes = has_more_of_other(hand, second_hand, own) if greedy else random_recolors(z)
-    return suit_at(own ^ SUIT_BITS if changes else own)
+        suit = longest_suit(hand, second_hand) if greedy else random_suit(z)
+    else:
+        changes = has_more_of_other(hand, second_hand, own) if greedy else random_recolors(z)
+        suit = own ^ SUIT_BITS if changes else own
+    return suit_at(suit_of_starter(lanes, lane, dealer, place, suit, ledger, rules, bots, build, desk))

@@ -8,7 +8,8 @@ import numpy as np
 
 from craits_sim.kernel._jit import inlined
 from craits_sim.kernel.lanes import CHOICE_TURNS, CRANK, ENDED_CRANK, ENDED_CRANKS, GAME, LANES, ROUND
-from craits_sim.kernel.step import seat_after
+from craits_sim.kernel.step import RANK_BITS, seat_after
+from craits_sim.kernel.table import hand_of
 from craits_sim.kernel.words import ALL_BITS, U0, U1, bit, lowest_card, read
 from craits_sim.results import CRANK_SIZES
 
@@ -47,6 +48,25 @@ def end_crank(lanes, lane, row, batch, build):
 def _count_crank(batch, row, round_, count):
     batch.crank_sizes[min(count, LARGEST_SIZE), row] += 1
     batch.largest_crank[round_, row] = max(batch.largest_crank[round_, row], np.int64(count))
+
+
+@inlined
+def write_deal(lanes, lane, row, dealer, rules, batch):
+    """Write what was dealt in a round that has not begun into row ``row`` of the batch."""
+    round_ = lanes[ROUND + lane]
+    for offset in range(rules.players):
+        hand, second_hand = hand_of(lanes, lane, seat_after(dealer, np.uint64(offset), U1, rules.players))
+        batch.dealt[offset, round_, row] = _ranks_in(hand) + _ranks_in(second_hand)
+
+
+@inlined
+def _ranks_in(cards):
+    """Count the cards of each rank in a set, four bits a rank."""
+    counts = U0
+    while cards != U0:
+        counts += U1 << (np.uint64(4) * (lowest_card(cards) & RANK_BITS))
+        cards &= cards - U1
+    return counts
 
 
 @inlined

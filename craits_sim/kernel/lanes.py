@@ -79,6 +79,13 @@ DECK_S1 = _row()
 CHOICE_S0 = _row()
 CHOICE_S1 = _row()
 
+# For bots that think: what they see at their turn.
+NEAR_SEATS = _row()  # how near each seat is to going out, three bits a seat
+NEAREST = _row()  # the nearest seat but the player
+HAND = _row(MAX_DECKS)  # the player's
+PLAYABLE = _row(MAX_DECKS)  # the cards of it that may be played
+STANDINGS = _row()  # how each seat stands in the game, four bits a seat, signed
+
 # From one part of a step to the next.
 SOURCE = _row(MAX_DECKS)  # the cards of which one moves
 PICK = _row()  # which of them, counted from the lowest
@@ -121,12 +128,16 @@ ENDED_CRANK = np.uint64(32)
 one step and ends in another, so that of three steps in a row two at most, the first and the last, end one."""
 
 
-def new_lanes() -> np.ndarray:
-    """Make the array of 64 lanes without games, aligned so that no vector lies across two cache lines."""
-    words = ROWS * int(STRIDE)
+def aligned_zeros(words: int) -> np.ndarray:
+    """Make an array of zeros, aligned so that no vector lies across two cache lines."""
     padded = np.zeros(words + 8, np.uint64)
     start = -padded.ctypes.data // 8 % 8
-    lanes = padded[start : start + words]
+    return padded[start : start + words]
+
+
+def new_lanes() -> np.ndarray:
+    """Make the array of 64 lanes without games."""
+    lanes = aligned_zeros(ROWS * int(STRIDE))
     lanes[int(STATUS) : int(STATUS + LANES)] = Status.IDLE
     lanes[int(OFFERED) : int(OFFERED + SECOND_DECK + LANES)] = 0xFFFF_FFFF_FFFF_FFFF
     return lanes

@@ -38,6 +38,7 @@ class Ledger(NamedTuple):
     counts: NDArray[np.int64]  # (LANES, ALL_COUNTS) of this round, without what the lane still counts in small fields
     crank_paid: NDArray[np.int64]  # (LANES, MAX_PLAYERS) cards drawn to pay a crank in this round, counted likewise
     first_dealer: NDArray[np.uint64]  # (LANES,)
+    moves: NDArray[np.uint64]  # (LANES, 2) where on the slate the moves of a player that thinks begin and end
 
 
 def new_ledger() -> Ledger:
@@ -50,6 +51,7 @@ def new_ledger() -> Ledger:
         counts=np.zeros((int(LANES), ALL_COUNTS), np.int64),
         crank_paid=np.zeros(by_seat, np.int64),
         first_dealer=np.zeros(int(LANES), np.uint64),
+        moves=np.zeros((int(LANES), 2), np.uint64),
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from craits_sim.encode import NEXT_DEALER_CODES
 from craits_sim.kernel._jit import compiled, inlined
-from craits_sim.kernel.deal import act_as_starter, clear_table, deal_round, first_dealer
+from craits_sim.kernel.deal import act_as_starter, clear_table, deal_round, first_dealer, open_streams
 from craits_sim.kernel.details import end_crank, write_details
 from craits_sim.kernel.lanes import (
     CRANK,
@@ -34,6 +34,7 @@ from craits_sim.kernel.ledger import (
     SEAT_SKIPS,
     SEAT_TURNS,
 )
+from craits_sim.kernel.moves import note_standings
 from craits_sim.kernel.score import points_left
 from craits_sim.kernel.step import (
     ANSWERED,
@@ -95,19 +96,21 @@ def seat_game(lanes, lane, seed, game, ledger, rules):
 
 
 @inlined
-def start_round(lanes, lane, seed, dealer, ledger, rules, bots, build, order, watch):
+def start_round(lanes, lane, seed, dealer, ledger, rules, bots, build, desk, order, watch):
     """Deal a round and let the starter act."""
     clear_table(lanes, lane, dealer, ledger, rules)
-    deal_round(lanes, lane, seed, dealer, rules, build, order)
-    open_round(lanes, lane, ledger, rules, bots, watch)
+    open_streams(lanes, lane, seed, bots)
+    deal_round(lanes, lane, dealer, rules, build, order)
+    open_round(lanes, lane, ledger, rules, bots, build, desk, watch)
 
 
 @inlined
-def open_round(lanes, lane, ledger, rules, bots, watch):
+def open_round(lanes, lane, ledger, rules, bots, build, desk, watch):
     """Let the starter act on the hands that were dealt."""
     if len(watch.events) > 0:
         _note_deal(lanes, lane, rules, watch)
-    act_as_starter(lanes, lane, ledger, rules, bots)
+    note_standings(lanes, lane, ledger.totals[lane], rules.players, build)
+    act_as_starter(lanes, lane, ledger, rules, bots, build, desk)
     if len(watch.events) > 0:
         _note_starter(lanes, lane, watch)
 
@@ -219,20 +222,12 @@ def score_round(lanes, lane, row, ledger, rules, build, batch, watch):
     batch.cranks[round_, row] = counts[CRANKS]
 
     points = batch.points[:, round_, row]
+    score_hands(lanes, lane, dealer, winner, rules, points)
     for offset in range(players):
         seat = seat_after(dealer, np.uint64(offset), U1, players)
-        hand, second_hand = hand_of(lanes, lane, seat)
-        points[offset] = np.int64(0) if seat == winner else points_left(hand, second_hand, rules)
         batch.seat_turns[offset, round_, row] = counts[np.uint64(SEAT_TURNS) + seat]
         batch.skips[offset, round_, row] = counts[np.uint64(SEAT_SKIPS) + seat]
         batch.forced[offset, round_, row] = counts[np.uint64(SEAT_FORCED) + seat]
-    if rules.lowest_zero != U0 and not somebody_won:
-        lowest = points[0]
-        for offset in range(players):
-            lowest = min(lowest, points[offset])
-        for offset in range(players):
-            if points[offset] == lowest:
-                points[offset] = 0
     for offset in range(players):
         seat = seat_after(dealer, np.uint64(offset), U1, players)
         points[offset] += ledger.pressure[lane, seat]
@@ -241,6 +236,22 @@ def score_round(lanes, lane, row, ledger, rules, build, batch, watch):
     if len(watch.events) > 0:
         _note_scores(lanes, lane, points, rules, watch)
     return _next_dealer(dealer, winner, points, rules)
+
+
+@inlined
+def score_hands(lanes, lane, first, winner, rules, points):
+    """Write what the hands of a round that is over count, by offset from a seat, into ``points`` (R13, R17)."""
+    players = rules.players
+    lowest = np.int64(1 << 62)
+    for offset in range(players):
+        seat = seat_after(first, np.uint64(offset), U1, players)
+        hand, second_hand = hand_of(lanes, lane, seat)
+        points[offset] = np.int64(0) if seat == winner else points_left(hand, second_hand, rules)
+        lowest = min(lowest, points[offset])
+    if rules.lowest_zero != U0 and winner == NOBODY:
+        for offset in range(players):
+            if points[offset] == lowest:
+                points[offset] = 0
 
 
 @compiled

@@ -33,10 +33,7 @@ def points_left(hand, second_hand, rules):
         return points + threes * rules.threes_bonus
     number_of_others = np.int64(popcount(others) + popcount(second_others))
     points -= _points_of_dearest(others, second_others, threes, rules)
-    spare = max(threes - number_of_others, np.int64(0))
-    if rules.threes_mode == CANCEL_THEN_BONUS or (rules.threes_mode == STRICT and number_of_others == 0):
-        points += spare * rules.threes_bonus
-    return points
+    return points + _bonus(max(threes - number_of_others, np.int64(0)), number_of_others, rules)
 
 
 @inlined
@@ -64,3 +61,54 @@ def _points_of_dearest(cards, second_cards, number, rules):
         points += taken * rules.points[rules.cancel_order[place]]
         number -= taken
     return points
+
+
+@inlined
+def worth_of_shedding(hand, second_hand, rules):
+    """Tell what each card of a hand is worth when it leaves: by how much the points of the rest are lower.
+
+    A card counts its points where no 3 is held. Of a hand with 3s that cancel, the dearest cards count nothing: when
+    one of them leaves, the dearest of the others takes its place. Where 3s are spare, a card that leaves frees one.
+
+    Returns
+    -------
+    least, most : int64
+        A card that is no 3 is worth its points, but at least and at most this.
+    of_three : int64
+        What a 3 is worth.
+    """
+    least, most, of_three = np.int64(-1 << 40), np.int64(1 << 40), np.int64(0)
+    if rules.threes_mode == NONE:
+        return least, most, of_three
+    others, second_others = hand & ~THREES, second_hand & ~THREES
+    threes = np.int64(popcount(hand ^ others) + popcount(second_hand ^ second_others))
+    if rules.threes_mode == BONUS_ONLY:
+        return least, most, rules.threes_bonus
+    if threes == 0:
+        return least, most, of_three
+    number = np.int64(popcount(others) + popcount(second_others))
+    spare = max(threes - number, np.int64(0))
+    if number <= threes:
+        most = _bonus(spare, number, rules) - _bonus(spare + 1, number - 1, rules)
+        least = most
+    seen, last_canceled = np.int64(0), np.int64(0)
+    for place in range(len(rules.cancel_order)):
+        rank = rules.cancel_order[place]
+        of_rank = np.uint64(EVERY_SUIT) << rank
+        held = np.int64(popcount(others & of_rank) + popcount(second_others & of_rank))
+        if seen < threes and held > 0:
+            last_canceled = rules.points[rank]
+        seen += held
+        if seen > threes:
+            most = rules.points[rank]
+            break
+    of_three = _bonus(spare, number, rules) - _bonus(spare - 1, number, rules) if spare > 0 else -last_canceled
+    return least, most, of_three
+
+
+@inlined
+def _bonus(spare, number_of_others, rules):
+    """Give what 3s that cancel nothing count."""
+    if rules.threes_mode == CANCEL_THEN_BONUS or (rules.threes_mode == STRICT and number_of_others == 0):
+        return spare * rules.threes_bonus
+    return np.int64(0)

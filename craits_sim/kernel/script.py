@@ -89,11 +89,11 @@ def no_script() -> Script:
 
 
 @compiled
-def set_up(lanes, lane, seed, script, ledger, rules):
+def set_up(lanes, lane, seed, script, ledger, rules, bots):
     """Lay out the position in a lane; its starter has not acted yet."""
     clear_table(lanes, lane, np.uint64(script.dealer), ledger, rules)
     lanes[GAME + lane], lanes[ROUND + lane] = U0, U0
-    open_streams(lanes, lane, seed)
+    open_streams(lanes, lane, seed, bots)
     script.streams[0, 0], script.streams[0, 1] = lanes[DECK_S0 + lane], lanes[DECK_S1 + lane]
     script.streams[1, 0], script.streams[1, 1] = lanes[CHOICE_S0 + lane], lanes[CHOICE_S1 + lane]
     for number in range(rules.players):

@@ -4,13 +4,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from craits_sim.bots import BotSpec
-from craits_sim.encode import EncodedBots, EncodedRules, encode
-from craits_sim.kernel._jit import compiled, inlined
+from craits_sim.bots import BotError, BotSpec
+from craits_sim.encode import EncodedBots, EncodedRules
+from craits_sim.kernel._jit import compiled
 from craits_sim.kernel.build import build_for, seat_field
-from craits_sim.kernel.details import count_ended_cranks
-from craits_sim.kernel.lanes import GAME, LANES, OWED, ROUND, STATUS, STEPS_BETWEEN, new_lanes
+from craits_sim.kernel.desk import Desk, new_desk
+from craits_sim.kernel.details import count_ended_cranks, write_deal
+from craits_sim.kernel.lanes import GAME, LANES, ROUND, STATUS, STEPS_BETWEEN, new_lanes
 from craits_sim.kernel.ledger import collect, new_ledger
+from craits_sim.kernel.own import call_aside, encode_table, trouble_of
 from craits_sim.kernel.referee import (
     IDLE,
     goes_on,
@@ -20,26 +22,19 @@ from craits_sim.kernel.referee import (
     seat_game,
     start_round,
 )
-from craits_sim.kernel.script import Script, no_script, prompt, set_up, stack_stock
-from craits_sim.kernel.step import PLAYING_OUT, step
+from craits_sim.kernel.rollout import new_mind
+from craits_sim.kernel.script import PRESCRIBED, Script, no_script, prompt, set_up, stack_stock
+from craits_sim.kernel.step import step
+from craits_sim.kernel.table import waiting_lanes
+from craits_sim.kernel.think import think
 from craits_sim.kernel.watch import Breach, Watch, look_before, new_watch, take_snapshot, watch_lane
-from craits_sim.kernel.words import U0, U1, bit, lowest_card, read
+from craits_sim.kernel.words import U0, U1, lowest_card
 from craits_sim.results import Batch, empty_batch
 from craits_sim.rules import Rules
 
 
-@inlined
-def waiting_lanes(lanes):
-    """Give the lanes that wait for the referee and owe no cards, a bit a lane."""
-    waiting = U0
-    for lane in range(LANES):
-        waits = (read(lanes, STATUS + lane) > PLAYING_OUT) & (read(lanes, OWED + lane) == U0)
-        waiting |= bit(waits) << lane
-    return waiting
-
-
 @compiled
-def play(lanes, ledger, seed, first_game, games, rules, bots, build, batch, watch, script, order):
+def play(lanes, ledger, seed, first_game, games, rules, bots, build, batch, watch, script, desk, mind, order):
     """Play games ``first_game`` to ``first_game + games - 1``, or the position of a script.
 
     Lanes finish games out of order; results go to the row of the game's index.
@@ -57,23 +52,29 @@ def play(lanes, ledger, seed, first_game, games, rules, bots, build, batch, watc
         Filled in; zeros before, for ``games`` games. The axes of its arrays are reversed: games come last.
     watch : Watch
     script : Script
+    desk : Desk
+        Scratch for the bots that think.
+    mind : Mind
+        Scratch for the bots that look ahead.
     order : uint8 array, shape (104,)
         Scratch for the deals.
     """
     closely, scripted = watch.closely != U0, script.dealer >= 0
-    steps = 1 if closely else STEPS_BETWEEN
+    steps = 1 if closely or len(build.thinking) > 0 else STEPS_BETWEEN
     rounds = np.uint64(len(rules.deals))
     end = first_game + games
     next_game, finished = first_game, U0
     counted = 0
     if scripted:
-        set_up(lanes, U0, seed, script, ledger, rules)
-        open_round(lanes, U0, ledger, rules, bots, watch)
+        set_up(lanes, U0, seed, script, ledger, rules, bots)
+        open_round(lanes, U0, ledger, rules, bots, build, desk, watch)
         next_game = end
 
-    while finished < games and watch.broken[0] == 0:
+    while finished < games and watch.broken[0] == 0 and desk.trouble[0] == 0:
         if scripted and not prompt(lanes, U0, script, rules):
             return
+        if not (scripted and script.cursor[2] == PRESCRIBED):
+            think(lanes, seed, ledger, rules, bots, build, desk, script, mind)
         if closely:
             for lane in range(LANES):
                 look_before(lanes, lane, rules, watch)
@@ -81,7 +82,7 @@ def play(lanes, ledger, seed, first_game, games, rules, bots, build, batch, watc
             step(lanes, rules, bots, build)
         if closely:
             for lane in range(LANES):
-                watch_lane(lanes, lane, rules, bots, ledger, watch)
+                watch_lane(lanes, lane, rules, bots, ledger, script, watch)
         if scripted:
             stack_stock(lanes, U0, script)
         if len(build.details) > 0:
@@ -113,7 +114,9 @@ def play(lanes, ledger, seed, first_game, games, rules, bots, build, batch, watc
                         continue
                     dealer = seat_game(lanes, lane, seed, next_game, ledger, rules)
                     next_game += U1
-            start_round(lanes, lane, seed, dealer, ledger, rules, bots, build, order, watch)
+            start_round(lanes, lane, seed, dealer, ledger, rules, bots, build, desk, order, watch)
+            if len(build.details) > 0:
+                write_deal(lanes, lane, lanes[GAME + lane] - first_game, dealer, rules, batch)
         counted += steps
         if counted + steps >= np.int64(U1 << seat_field(build)):  # a seat's field could overflow
             for lane in range(LANES):
@@ -140,6 +143,7 @@ def simulate_batch(
     games: int,
     checks: bool = False,
     details: bool = False,
+    replay: int = 0,
 ) -> Batch:
     """Play a batch of games.
 
@@ -160,6 +164,9 @@ def simulate_batch(
     details : bool
         Fill the arrays of `craits_sim.results.DETAILS`, which have zero games otherwise (about a tenth slower, and by a
         kernel of its own, compiled when first needed).
+    replay : int
+        0 to 2**24 - 1. Replays of a game have its dealers, deals and order of the stock, while what its bots choose by
+        chance hangs on the replay too: their choices are independent.
 
     Returns
     -------
@@ -170,8 +177,10 @@ def simulate_batch(
     ------
     KernelError
         If a check fails.
+    BotError
+        If a bot of the user's own cannot be used, or makes no move.
     """
-    encoded_rules, encoded_bots = encode(rules, bots)
+    encoded_rules, encoded_bots = encode_table(rules, bots, replay)
     watch = new_watch(encoded_rules, encoded_bots, checks=checks)
     batch = empty_batch(games, len(rules.deals), rules.players, details)
     run(encoded_rules, encoded_bots, seed, first_game, batch, watch, no_script())
@@ -186,19 +195,29 @@ def run(
     batch: Batch,
     watch: Watch,
     script: Script,
+    desk: Desk | None = None,
 ) -> np.ndarray:
     """Play the games of a batch, or a script, with everything that can be watched; give the lanes as they were left.
 
-    Details are counted where the batch has room for them.
+    Details are counted where the batch has room for them. A ``desk`` that is given shows how far bots of the user's own
+    have come.
     """
     lanes, ledger, build = new_lanes(), new_ledger(), build_for(rules, bots, details=len(batch.choices) > 0)
     games = len(batch.first_dealer)
+    desk = desk or new_desk(bots)
+    mind = new_mind(rules, bots)
     order = np.zeros(104, np.uint8)
     numbers = np.uint64(seed), np.uint64(first_game), np.uint64(games)
     # Transposed, the arrays lie in the order of their indices for any number of games and rounds. As they are, those of
     # one game or one round would be of another type, for which numba compiles the kernel anew.
     transposed = Batch._make(array.T for array in batch)
-    play(lanes, ledger, *numbers, rules, bots, build, transposed, watch, script, order)
+    arguments = lanes, ledger, *numbers, rules, bots, build, transposed, watch, script, desk, mind, order
+    if bots.addresses.any():
+        call_aside(play, *arguments)
+    else:
+        play(*arguments)
+    if desk.trouble[0] != 0:
+        raise BotError(trouble_of(bots, desk))
     breach, game, round_ = (int(number) for number in watch.broken)
     if breach != Breach.NONE:
         raise KernelError(f"{BREACHES[Breach(breach)]} in game {game}, round {round_} of seed {seed}")

@@ -25,6 +25,12 @@ RNG_LAYOUT = "philox4x32-10/xoroshiro128++/1"
 DECK, CHOICES, FIRST_DEALER = (np.uint64(n) for n in range(3))
 """Purposes: deal, draws and starter of a round; what its bots choose; who deals first in a game."""
 
+REPLAY = np.uint64(8)
+"""The bit of a purpose above which the number of a replay stands: the same deals with other choices."""
+
+IMAGINED = np.uint64(1 << 31)
+"""The first of the purposes of imagined worlds, one for each turn and world (``rollout.py``)."""
+
 _HALF = np.uint64(0xFFFF_FFFF)
 _BITS_32 = np.uint64(32)
 _MULTIPLIERS = (np.uint64(0xD2511F53), np.uint64(0xCD9E8D57))

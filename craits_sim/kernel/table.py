@@ -5,25 +5,32 @@ Scalar code, for the referee and for those who watch; the step itself works on w
 
 import numpy as np
 
+from craits_sim.cards import full_deck
 from craits_sim.kernel._jit import compiled, inlined
 from craits_sim.kernel.lanes import (
     CRANK,
     DISCARDS,
+    DUG,
     FORWARD,
     HANDS,
+    LANES,
     MATCHING,
+    OWED,
     PLAYER,
     SECOND_DECK,
     SECOND_HANDS,
+    STATUS,
     STOCK,
     STRIDE,
     SUIT,
     TOP,
+    TURNS,
 )
-from craits_sim.kernel.step import may_follow, seat_after
-from craits_sim.kernel.words import U0, U1, lowest_card, popcount
+from craits_sim.kernel.step import PLAYING_OUT, RANK_BITS, may_follow, same_rank, seat_after
+from craits_sim.kernel.words import U0, U1, bit, lowest_card, popcount, read
 
 SECOND_COPY = np.uint64(64)
+ONE_DECK = np.uint64(sum(1 << card for card in full_deck(1)))
 
 
 @inlined
@@ -86,3 +93,27 @@ def one_card(card):
 def suit_number(suit):
     """Give the number of a suit, 0 to 3, from the set of its cards."""
     return lowest_card(suit) >> np.uint64(4)
+
+
+@inlined
+def rank_matches(place, rules):
+    """Give the cards that match the rank of the card at this position (RULES.md R8)."""
+    if rules.ability_match != U0:
+        return rules.matched[place & RANK_BITS]
+    return same_rank(place) & rules.rank_match
+
+
+@inlined
+def waiting_lanes(lanes):
+    """Give the lanes that wait for the referee and owe no cards, a bit a lane."""
+    waiting = U0
+    for lane in range(LANES):
+        waits = (read(lanes, STATUS + lane) > PLAYING_OUT) & (read(lanes, OWED + lane) == U0)
+        waiting |= bit(waits) << lane
+    return waiting
+
+
+@inlined
+def turns_before(lanes, lane):
+    """Count the turns of the round before the player's."""
+    return lanes[TURNS + lane] - bit(lanes[DUG + lane] != U0)

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numba
 
 from craits_sim.bots import BotSpec
-from craits_sim.encode import encode
 from craits_sim.kernel.build import build_for
 from craits_sim.kernel.lanes import new_lanes
+from craits_sim.kernel.own import encode_table
 from craits_sim.kernel.step import step
 from craits_sim.rules import Rules
 
@@ -50,7 +50,7 @@ def step_loops(rules: Rules, bots: Sequence[BotSpec]) -> list[Loop]:
     Compiling takes some seconds. numba does not show the machine code that it has loaded from its cache, and in the
     kernel that code is mingled with other; so the step is compiled here once more, alone, with the same options.
     """
-    encoded_rules, encoded_bots = encode(rules, bots)
+    encoded_rules, encoded_bots = encode_table(rules, bots)
     arguments = new_lanes(), encoded_rules, encoded_bots, build_for(encoded_rules, encoded_bots)
 
     def step_alone(lanes, rules, bots, build):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from craits_sim import encode
 from craits_sim.encode import EncodedBots, EncodedRules
 from craits_sim.kernel._jit import compiled
-from craits_sim.kernel.deal import ONE_DECK, count_skips, rank_matches
+from craits_sim.kernel.deal import count_skips
 from craits_sim.kernel.lanes import (
     CHOICE_S0,
     CHOICE_S1,
@@ -27,7 +27,6 @@ from craits_sim.kernel.lanes import (
     HANDS,
     LANES,
     MATCHING,
-    NAMED,
     OWED,
     PASSED_OVER,
     PLAYER,
@@ -44,6 +43,7 @@ from craits_sim.kernel.lanes import (
     UNANNOUNCED,
     Status,
 )
+from craits_sim.kernel.script import PRESCRIBED
 from craits_sim.kernel.step import (
     ANSWERED,
     BY_CRANK,
@@ -58,11 +58,13 @@ from craits_sim.kernel.step import (
 )
 from craits_sim.kernel.streams import advance
 from craits_sim.kernel.table import (
+    ONE_DECK,
     SECOND_COPY,
     count_cards,
     hand_of,
     next_seat,
     playable_cards,
+    rank_matches,
     suit_number,
     top_card,
 )
@@ -168,11 +170,11 @@ def look_before(lanes, lane, rules, watch):
 
 
 @compiled
-def watch_lane(lanes, lane, rules, bots, ledger, watch):
+def watch_lane(lanes, lane, rules, bots, ledger, script, watch):
     """Do in a lane, after a step, all that hangs on single cards."""
     if lanes[STATUS + lane] == IDLE:
         return
-    look_after(lanes, lane, rules, bots, ledger, watch)
+    look_after(lanes, lane, rules, bots, ledger, script, watch)
     if watch.checks != U0:
         check(lanes, lane, rules, watch)
     if lanes[OWED + lane] == U0 and lanes[UNANNOUNCED + lane] != U0:
@@ -188,7 +190,7 @@ def take_snapshot(lanes, lane, watch):
 
 
 @compiled
-def look_after(lanes, lane, rules, bots, ledger, watch):
+def look_after(lanes, lane, rules, bots, ledger, script, watch):
     """See what the step has done in the lane."""
     before = watch.before[lane]
     seat = before[SEAT]
@@ -220,7 +222,7 @@ def look_after(lanes, lane, rules, bots, ledger, watch):
             second = next_seat(lanes, lane, next_seat(lanes, lane, seat, rules), rules)
             count_skips(lanes, lane, ledger, second, skipped - 1, rules)
     goes_on = status == RUNNING or status == TRUNCATED
-    by_bot = lanes[NAMED + lane] == U0  # a move that is written down is announced
+    by_bot = script.cursor[2] != PRESCRIBED  # a move that is written down is announced
     if count_cards(hand, second_hand) == U1 and goes_on and by_bot and bots.forget[seat] != U0:
         lanes[UNANNOUNCED + lane] = seat + U1
 

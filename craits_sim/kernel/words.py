@@ -106,6 +106,30 @@ def write(typing_context: Any, lanes: Any, index: Any, word: Any) -> Any:
     return types.void(lanes, types.uint64, types.uint64), generate
 
 
+FILLED = 4
+"""Places that `fill` writes: a card has at most so many moves (``moves.py``)."""
+
+
+@intrinsic
+def fill(typing_context: Any, lanes: Any, index: Any, word: Any) -> Any:
+    """Write a word to `FILLED` places from ``index`` on, by one vector instruction.
+
+    numba leaves out the pass of LLVM that would make one store of four.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array, at, value = arguments
+        vector = ir.VectorType(ir.IntType(64), FILLED)
+        place = builder.bitcast(_element(context, builder, signature.args[0], array, at), vector.as_pointer())
+        first = builder.insert_element(ir.Constant(vector, ir.Undefined), value, ir.Constant(ir.IntType(32), 0))
+        every = ir.Constant(ir.VectorType(ir.IntType(32), FILLED), [0] * FILLED)
+        store = builder.store(builder.shuffle_vector(first, first, every), place, align=8)
+        store.set_metadata("noalias", _table_scope(builder.module))
+        return context.get_dummy_value()
+
+    return types.void(lanes, types.uint64, types.uint64), generate
+
+
 @intrinsic
 def look_up(typing_context: Any, table: Any, index: Any) -> Any:
     """Read a rule table.
