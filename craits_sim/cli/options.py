@@ -1,5 +1,6 @@
 """The options that commands share, and how errors reach the user."""
 
+import os
 from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
@@ -46,8 +47,12 @@ def friendly_errors(function: F) -> F:
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as interrupt:
+            from craits_sim.bots import BotHangs
+
             click.echo("Stopped.", err=True)
+            if isinstance(interrupt, BotHangs):
+                os._exit(130)  # an ordinary end would wait for the thread in which the bot plays
             raise click.exceptions.Exit(130) from None
         except BrokenPipeError:
             raise
@@ -122,16 +127,21 @@ table_options = combine(
 )
 """Passes ``rules``, ``changes`` and ``players``; `load_rules_of_table` makes rules of them."""
 
-rules_options = combine(
-    table_options,
-    click.option(
-        "--bots",
-        default="random",
-        metavar="NAME[,NAME...]",
-        show_default=True,
-        help="One bot for all seats, or one a seat; with parameters: random:forget=0.1.",
-    ),
-)
+BOTS_HELP = "One bot for all seats, or one a seat; with parameters: random:forget=0.1."
+
+
+def bots_option(default: str | None, usual: str, meaning: str = BOTS_HELP) -> Callable[[F], F]:
+    """Make the option ``--bots``; where ``default`` is None the command has to know that it is not given.
+
+    Parameters
+    ----------
+    usual, meaning
+        What help says: the bots where it is not given, and what it takes.
+    """
+    return click.option("--bots", default=default, metavar="NAME[,NAME...]", help=f"{meaning}  [default: {usual}]")
+
+
+rules_options = combine(table_options, bots_option("random", "random"))
 """Passes ``rules``, ``changes``, ``players`` and ``bots``; `load_table` makes a table of them."""
 
 seed_option = click.option(
