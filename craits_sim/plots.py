@@ -231,9 +231,7 @@ def _dot(axes: "Axes", row: Mapping[str, Any], place: float, style: Mapping[str,
         )
 
 
-def matrix(
-    axes: "Axes", cells: "NDArray[np.float64]", labels: Mapping[tuple[int, int], str], *, center: float
-) -> None:
+def matrix(axes: "Axes", cells: "NDArray[np.float64]", labels: Mapping[tuple[int, int], str], *, center: float) -> None:
     """Draw a square of cells, colored by how far above or below the center they are, with a text in each.
 
     Rows and columns are at 0, 1, ...; an empty cell is not-a-number. The color says nothing that the text does not.

@@ -26,7 +26,6 @@ from craits_sim.stats import (
     Floats,
     Moments,
     Verdict,
-    counted,
     elo_ratings,
     interval_text,
     mean_interval,
@@ -35,6 +34,7 @@ from craits_sim.stats import (
     simultaneous_level,
 )
 from craits_sim.studies.base import judged_rows, level_text, listed, rows_of, texts, verdict_text
+from craits_sim.studies.factors import Answer
 from craits_sim.studies.rotation import Match, RotationStudy, weights
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ class LadderStudy(RotationStudy):
     question = "Which bot plays best, and by how much?"
     default_games = 20_000
     default_bots = "random,greedy,careful,tuned"
+    bots_meaning = "The bots to set against each other, two or more; with parameters: careful:noise=2."
     examples = ("--bots random,greedy,careful", "--bots careful,careful:noise=1 --players 2 --margin 0.5")
     headline_name = "lead of one bot over another, pp"
 
@@ -100,7 +101,9 @@ class LadderStudy(RotationStudy):
         ):
             each = simultaneous_level(level, len(shares.mean))
             interval = share_interval(shares.mean / 100, shares.se / 100, shares.games, each).times(100)
-            yield from rows_of(estimand, "%", shares, interval, level, "simultaneous", reference=100 / players, **columns)
+            yield from rows_of(
+                estimand, "%", shares, interval, level, "simultaneous", reference=100 / players, **columns
+            )
         yield from judged_rows("lead", "pp", pairs.leads, margin, level, **_names(bots, pairs.ranked))
         ratings = pairs.ratings(np.random.default_rng(experiment.seed)).combine(np.eye(len(bots))[pairs.order])
         interval = mean_interval(ratings.mean, ratings.se, ratings.games, simultaneous_level(level, len(bots)))
@@ -130,7 +133,8 @@ class LadderStudy(RotationStudy):
         title(left, "Games won, alone among each other bot", f"{level} simultaneous intervals · dashed: {fair:.4g}%")
         reference(left, fair, vertical=True)
         dots(left, means, names, labels=texts(means))
-        left.set_xlim(limits(summary[summary["estimand"] == "mean_win_share"], fair))
+        low, high = limits(summary[summary["estimand"] == "mean_win_share"], fair)
+        left.set_xlim(max(low, -3), high)
         left.set_xlabel("win share, %: mean over the other bots")
 
         title(middle, "Rating", f"by points, {level} simultaneous intervals · mean 0")
@@ -160,14 +164,14 @@ class LadderStudy(RotationStudy):
         matrix(axes, cells, shown, center=fair)
         axes.set_xticks(range(len(names)), names, rotation=20 if max(map(len, names)) > 8 else 0)
 
-    def conclude(self, summary: "pd.DataFrame") -> str:
-        from craits_sim.plots import parts
+    def sentence(self, part: "pd.DataFrame") -> str:
+        return _sentence(part)
 
-        points = list(parts(summary))
-        lines = [f"{label}: {_sentence(part)}" if label else _sentence(part) for label, part in points]
-        games, level = summary["n"].iloc[0].item(), level_text(summary["ci_level"].iloc[0])
-        adjusted = "" if "sequence" in set(summary["ci_kind"]) else ", tests adjusted by Holm"
-        return "\n".join([*lines, f"{counted(games, 'deal')}, each at every seat; {level} simultaneous intervals{adjusted}."])
+    def answer(self, row: "Row") -> Answer:
+        # Which of two bots is better may depend on the design point: the first by name is asked about at all of them.
+        first, second = sorted((row["bot"], row["against"]))
+        lead = row["estimate"] if row["bot"] == first else -row["estimate"]
+        return Answer(f"the lead of {first} over {second}", lead, row["se"], " pp", True)
 
 
 def rungs(experiment: "Experiment") -> list[BotSpec]:
@@ -183,10 +187,12 @@ def rungs(experiment: "Experiment") -> list[BotSpec]:
     bots = [parse_bot(text) for text in experiment.bots.split(",")]
     for bot in bots:
         if bots.count(bot) > 1:
-            raise DesignError(f"ladder has nothing to compare: {bot} is given twice")
+            raise DesignError(f"{experiment.study} has nothing to compare: {bot} is given twice")
     if len(bots) < 2:
-        raise DesignError(f"ladder compares two bots or more: bots = {experiment.bots} names one, give several, like "
-                          f"{LadderStudy.default_bots}")
+        raise DesignError(
+            f"{experiment.study} compares two bots or more: bots = {experiment.bots} names one, give several, like "
+            f"{LadderStudy.default_bots}"
+        )
     return bots
 
 

@@ -2,13 +2,15 @@
 
 A bot that *never* plays a rank (``greedy:never=8``) plays a card of it only if it must, when no card of another rank is
 playable; it does not draw instead. It then names no suit: the card keeps its own, also where it is turned up as
-starter. Everything else that the card does (skip, draw, crank) happens as for everybody, and the card counts in the hand
-as for everybody. So what is taken away is the choice when to play the rank, and which suit to name.
+starter. Everything else that the card does (skip, draw, crank), and what it counts in the hand, is as for everybody. So
+what is taken away is the choice when to play the rank, and which suit to name.
 
 For each rank one restricted bot sits among n - 1 unrestricted ones, with all seats rotated on the same deals
 (`rotation`). What the rank is *worth* is by how much its win share falls short of an equal one, 1/n: that is the share
 of its unrestricted twin on the same deals and seats, which needs no games, because over all seats of a table of alike
-bots the shares add to one. A negative worth says that the bot does better to hold the rank back.
+bots the shares add to one. A negative worth says that the bot does better to hold the rank back. A worth is not that of
+the ability alone, for a card held back may stay in the hand and count: ranks without ability (J, Q, K) show how much
+that is.
 
 The idea is that of restricted play: Jaffe, Miller, Andersen, Liu, Karlin, Popović (2012), Evaluating competitive game
 balance with restricted play, AIIDE. There both sides play their best under the restriction; here the bot goes on as
@@ -26,7 +28,6 @@ from craits_sim.stats import (
     Floats,
     Moments,
     Verdict,
-    counted,
     interval_text,
     mean_interval,
     number_text,
@@ -34,6 +35,7 @@ from craits_sim.stats import (
     simultaneous_level,
 )
 from craits_sim.studies.base import judged_rows, level_text, listed, rows_of, texts, verdict_text
+from craits_sim.studies.factors import Answer
 from craits_sim.studies.rotation import Match, RotationStudy, weights
 
 if TYPE_CHECKING:
@@ -54,7 +56,8 @@ class RestrictedStudy(RotationStudy):
     question = "What is it worth to play a rank freely?"
     default_games = 20_000
     default_bots = "greedy"
-    examples = ("--bots careful", "--rules crazy_eights --players 2", "--vary 'bots=[\"random\", \"greedy\"]'")
+    bots_meaning = "The bot whose ranks are restricted one by one."
+    examples = ("--bots careful", "--rules crazy_eights --players 2", '--vary \'bots=["random", "greedy"]\'')
     headline_name = "worth of a rank, pp"
 
     def matches(self, point: "DesignPoint", experiment: "Experiment") -> list[Match]:
@@ -63,8 +66,8 @@ class RestrictedStudy(RotationStudy):
         free = point.bots[0]
         if set(point.bots) != {free}:
             raise DesignError(
-                f"restricted takes one bot for all seats, whose ranks it restricts one by one: {describe_bots(point.bots)} "
-                "are several"
+                "restricted takes one bot for all seats, whose ranks it restricts one by one, and not several: "
+                f"{describe_bots(point.bots)}"
             )
         return [Match(replace(free, never=_with(free.never, rank)), free) for rank in _ranks(point)]
 
@@ -131,15 +134,11 @@ class RestrictedStudy(RotationStudy):
         right.set_xlim(limits(summary[summary["estimand"] == "points"], 0))
         right.set_xlabel("points a game (fewer is better)")
 
-    def conclude(self, summary: "pd.DataFrame") -> str:
-        from craits_sim.plots import parts
+    def sentence(self, part: "pd.DataFrame") -> str:
+        return _sentence(part)
 
-        points = list(parts(summary))
-        lines = [f"{label}: {_sentence(part)}" if label else _sentence(part) for label, part in points]
-        deals, level = summary["n"].iloc[0].item(), level_text(summary["ci_level"].iloc[0])
-        adjusted = "" if "sequence" in set(summary["ci_kind"]) else ", tests adjusted by Holm"
-        terms = f"{counted(deals, 'deal')}, each at every seat; {level} simultaneous intervals{adjusted}."
-        return "\n".join([*lines, terms])
+    def answer(self, row: "Row") -> Answer:
+        return Answer(f"the worth of the {row['rank']}", row["estimate"], row["se"], " pp", True)
 
 
 def _ranks(point: "DesignPoint") -> list[str]:
@@ -176,7 +175,8 @@ def _sentence(part: "pd.DataFrame") -> str:
     text = (
         f"The {_named(first)} is worth most: a bot that never plays it freely wins "
         f"{number_text(share['estimate'], share['se'])}% of games among others of its kind, not "
-        f"{share['reference']:.4g}%, and has {number_text(cost['estimate'], cost['se'], signed=True)} points a game. "
+        f"{share['reference']:.4g}%, and gets {number_text(abs(cost['estimate']), cost['se'])} points a game "
+        f"{'more' if cost['estimate'] > 0 else 'fewer'} than the mean of the table. "
         f"That is {_worth(first)}, {verdict_text(first, ' pp', 'advantage')}."
     )
     told = [row for row in rows[1:] if row["verdict"] == Verdict.ADVANTAGE]

@@ -18,8 +18,9 @@ import numpy as np
 from craits_sim.bots import BotSpec
 from craits_sim.results import WIN_UNIT, Batch
 from craits_sim.sequential import Differences, Judged
-from craits_sim.stats import Floats, Moments, mean_interval, simultaneous_level
-from craits_sim.studies.base import Ints, Row, Study, Sums, cross_sums, moments, table_of
+from craits_sim.stats import Floats, Moments, counted, mean_interval, simultaneous_level
+from craits_sim.studies.base import Ints, Row, Study, Sums, cross_sums, level_text, moments, table_of
+from craits_sim.studies.factors import Answer, dependence
 from craits_sim.studies.stopping import in_sequence, sequences_of
 
 if TYPE_CHECKING:
@@ -65,9 +66,9 @@ def weights(name: str, players: int, matches: int) -> Floats:
 
 
 class RotationStudy(Study):
-    """A study of matches. Its design has the tables of one match after the other, at each of the design points asked for.
+    """A study of matches: its design has the tables of one match after the other, at each design point asked for.
 
-    The tables of a match are as many as it has seats, which is how `tally` knows them.
+    A match has as many tables as these have seats, which is how `tally` knows them.
     """
 
     margin = 1.0
@@ -99,6 +100,14 @@ class RotationStudy(Study):
             Those of `QUANTITIES`, for one match after the other.
         """
 
+    @abstractmethod
+    def sentence(self, part: "pd.DataFrame") -> str:
+        """Conclude for one design point."""
+
+    @abstractmethod
+    def answer(self, row: Row) -> Answer:
+        """Give what a row with a verdict says, so that it can be compared between design points."""
+
     def asked(self, experiment: "Experiment") -> "tuple[DesignPoint, ...]":
         """Expand the factors of the experiment: the design points that have rows, whose bots are not yet seated."""
         from craits_sim.design import design_points
@@ -119,7 +128,7 @@ class RotationStudy(Study):
         return tuple(points)
 
     def tally(self, batches: Sequence[Batch]) -> Sums:
-        columns = [column for tables in _by_match(batches) for column in _quantities(tables)]
+        columns = [column for tables in by_match(batches) for column in _quantities(tables)]
         games = np.array([len(batches[0].totals)], np.int64)
         return {"games": games, **cross_sums("matches", np.column_stack(columns))}
 
@@ -144,6 +153,20 @@ class RotationStudy(Study):
         summary.attrs["caption"] = caption(experiment, self.design(experiment, MAX_DESIGN_POINTS))
         return summary
 
+    def conclude(self, summary: "pd.DataFrame") -> str:
+        from craits_sim.plots import parts
+
+        points = list(parts(summary))
+        lines = [f"{label}: {self.sentence(part)}" if label else self.sentence(part) for label, part in points]
+        if len(points) > 1:
+            rows = [part[part["verdict"].notna()].to_dict("records") for _, part in points]
+            lines += dependence(summary, [list(map(self.answer, of_point)) for of_point in rows])
+        deals, level = summary["n"].iloc[0].item(), level_text(summary["ci_level"].iloc[0])
+        sequence = "sequence" in set(summary["ci_kind"])
+        intervals = "confidence sequences" if sequence else "simultaneous intervals, tests adjusted by Holm"
+        terms = f"{counted(deals, 'deal')}, each at every seat; {level} {intervals}."
+        return "\n".join([*lines, terms])
+
     def judged(self, sums: Mapping[str, Ints], experiment: "Experiment") -> Sequence[Judged]:
         margin = self.margin if experiment.margin is None else experiment.margin
         return [
@@ -165,7 +188,7 @@ class RotationStudy(Study):
         return self.headline_name, max(widths)
 
 
-def _by_match(batches: Sequence[Batch]) -> Iterator[Sequence[Batch]]:
+def by_match(batches: Sequence[Batch]) -> Iterator[Sequence[Batch]]:
     """Group the tables by match: each has as many as a table has seats."""
     start = 0
     while start < len(batches):
