@@ -4,11 +4,13 @@ A new question is a file here with a subclass of `Study`, and one line in `STUDI
 """
 
 from craits_sim.studies.base import Study
+from craits_sim.studies.cards import CardsStudy
 from craits_sim.studies.compare import CompareStudy
 from craits_sim.studies.crank import CrankStudy
 from craits_sim.studies.dealer import DealerStudy
 from craits_sim.studies.ladder import LadderStudy
 from craits_sim.studies.length import LengthStudy
+from craits_sim.studies.luck import LuckStudy
 from craits_sim.studies.players import PlayersStudy
 from craits_sim.studies.restricted import RestrictedStudy
 from craits_sim.studies.screen import ScreenStudy
@@ -29,6 +31,8 @@ STUDIES: dict[str, Study] = {
         CrankStudy(),
         LadderStudy(),
         RestrictedStudy(),
+        LuckStudy(),
+        CardsStudy(),
     )
 }
 

@@ -114,6 +114,8 @@ class Study(ABC):
     options: ClassVar[tuple[Option, ...]] = ()
     default_games: ClassVar[int]
     default_bots: ClassVar[str] = "random"
+    bots_meaning: ClassVar[str] = ""
+    """What the option ``--bots`` of its command takes, for the help, where that is not the bots of a table."""
     examples: ClassVar[tuple[str, ...]] = ("--games 1e6", "--vary 'players=[2, 3, 4, 5]' --name by-players")
     """Options of its command, for the help."""
     takes_readings: ClassVar[bool] = False
@@ -201,9 +203,9 @@ class Study(ABC):
 class PointStudy(Study):
     """A study that tallies each design point by itself, and whose table has the rows of one after the other's."""
 
-    @abstractmethod
     def tally_point(self, batch: Batch) -> Sums:
         """Reduce the batch of one design point; ``games``, shape (1,), is among the sums."""
+        raise NotImplementedError(f"the study {self.name} plays several tables at each design point")
 
     @abstractmethod
     def rows(self, sums: Mapping[str, Ints], point: "DesignPoint", experiment: "Experiment") -> Iterator[Row]:
@@ -501,8 +503,8 @@ def judged_rows(
 ) -> Iterator[Row]:
     """Judge K differences from zero, each by itself: a row with a verdict for each.
 
-    Tests of a difference are adjusted by Holm for their number, and the intervals are simultaneous. That a difference is
-    negligible needs no adjustment: each is tested by itself (TOST).
+    Tests of a difference are adjusted by Holm for their number, and the intervals are simultaneous. Whether one is
+    negligible is tested for each by itself (TOST).
 
     Parameters
     ----------

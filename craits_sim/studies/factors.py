@@ -9,6 +9,7 @@ import numpy as np
 from craits_sim.sequential import Differences, sequence_interval
 from craits_sim.stats import (
     Floats,
+    Verdict,
     equal_means,
     equivalence_p_value,
     games_to_detect,
@@ -28,6 +29,9 @@ from craits_sim.text import levels_text
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+BOTS_MATTER = "So the answer depends on the bots: it holds for games among those that it was measured with."
 
 
 class Answer(NamedTuple):
@@ -71,8 +75,11 @@ def dependence(summary: "pd.DataFrame", answers: Sequence[Sequence[Answer]]) -> 
         averaged = " (averaged over the other factors)" * (len(factors) > 1)
         row = summary.iloc[0]
         sequence = "sequence" in set(summary["ci_kind"])
-        decision = _compared(factor, levels, table, summary.attrs["margin"], row["ci_level"], int(row["n"]), sequence)
-        yield f"Does it depend on {factor}{averaged}? {decision}"
+        decision, shown = _compared(
+            factor, levels, table, summary.attrs["margin"], row["ci_level"], int(row["n"]), sequence
+        )
+        matters = factor == "bots" and (shown or bots_matter(summary))
+        yield f"Does it depend on {factor}{averaged}? {decision}{f' {BOTS_MATTER}' * matters}"
 
 
 def _mean(answers: Sequence[Answer]) -> Answer:
@@ -92,8 +99,10 @@ def _compared(
     level: float,
     games: int,
     sequence: bool,
-) -> str:
+) -> tuple[str, bool]:
     """Compare the levels of a factor; ``table`` has a row for each answer and a column for each level.
+
+    Gives the sentence, and whether it finds a difference that was not shown to be negligible.
 
     Parameters
     ----------
@@ -124,11 +133,35 @@ def _compared(
         for k in (lower, higher)
     )
     decision = verdict_text(judged, unit, "difference")
-    return (
+    text = (
         f"{decision[0].upper()}{decision[1:]}, {p_value_text(judged['p_value'])}: {named[0].name} differs "
         f"most, {sides}, by {number_text(estimate, se)}{unit} ({level_text(level)} simultaneous interval "
         f"{interval_text(low, high, se)})."
     )
+    return text, judged["verdict"] == Verdict.ADVANTAGE
+
+
+def bots_matter(summary: "pd.DataFrame") -> bool:
+    """Tell whether verdicts depend on the bots, of a summary whose design varies them.
+
+    They do where of rows that differ in nothing but the bots one shows a difference and another that it is negligible,
+    or where their intervals do not meet, with estimates farther apart than the margin.
+    """
+    from craits_sim.plots import factor_columns
+
+    factors = factor_columns(summary)
+    if "bots" not in factors or "verdict" not in summary:
+        return False
+    judged = summary[summary["verdict"].notna()]
+    alike = [name for name in (*factors, "estimand") if name != "bots"]
+    for _, rows in judged.groupby(alike, sort=False, dropna=False):
+        small = rows["verdict"].isin([str(Verdict.NEGLIGIBLE), str(Verdict.REAL_BUT_NEGLIGIBLE)])
+        if small.any() and (~small & (rows["verdict"] != str(Verdict.INCONCLUSIVE))).any():
+            return True
+        apart = rows["ci_low"].max() > rows["ci_high"].min()
+        if apart and np.ptp(rows["estimate"]) > rows["margin"].min():
+            return True
+    return False
 
 
 def _tested(

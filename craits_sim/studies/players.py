@@ -41,6 +41,7 @@ from craits_sim.studies.base import (
     texts,
     verdict_text,
 )
+from craits_sim.studies.factors import BOTS_MATTER, bots_matter
 from craits_sim.studies.length import SECONDS, assumed_seconds, assumptions, minutes_of
 from craits_sim.text import levels_text
 
@@ -238,9 +239,10 @@ class PlayersStudy(PointStudy):
         axes.grid(axis="x", visible=False)
 
     def conclude(self, summary: "pd.DataFrame") -> str:
-        return "\n".join(
+        lines = [
             f"{label}: {_sentence(group)}" if label else _sentence(group) for label, group in _groups(summary).items()
-        )
+        ]
+        return "\n".join([*lines, *[BOTS_MATTER] * bots_matter(summary)])
 
 
 def _groups(summary: "pd.DataFrame") -> dict[str, "pd.DataFrame"]:

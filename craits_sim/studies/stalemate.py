@@ -35,6 +35,7 @@ from craits_sim.studies.base import (
     table_sizes,
     verdict_text,
 )
+from craits_sim.studies.factors import BOTS_MATTER, bots_matter
 from craits_sim.text import levels_text
 
 if TYPE_CHECKING:
@@ -193,7 +194,7 @@ class StalemateStudy(PointStudy):
         lines.append(
             f"Verdicts against the margin of {first['margin']:g}% of games: {', '.join(verdicts)} of {len(stuck)} "
             f"design points; {counted(int(first['n']), 'game')} at each, "
-            f"exact {level_text(first['ci_level'])} intervals."
+            f"exact {level_text(first['ci_level'])} intervals." + f" {BOTS_MATTER}" * bots_matter(summary)
         )
         return "\n".join(lines)
 
