@@ -67,16 +67,18 @@ def describe(sums: Mapping[str, Ints], rules: Rules, bots: Sequence[BotSpec], se
     """Give the aggregates as ``craits simulate --json`` prints them, the elapsed time left out.
 
     Shares are between 0 and 1, totals and points in points; ``sd_total`` is the spread of one game's total at
-    a position, None for a single game.
+    a position, None for a single game. ``bot_digests`` is there where bots have one (`craits_sim.bots.BotSpec.digest`).
     """
     from craits_sim import __version__
     from craits_sim.kernel import RNG_LAYOUT
 
     games, rounds = int(sums["games"][0]), len(rules.deals)
+    digests = {str(bot): digest for bot in bots if (digest := bot.digest(rules.players))}
     return {
         "rules": {"name": rules.name, "digest": rules.digest},
         "players": rules.players,
         "bots": [str(bot) for bot in bots],
+        **({"bot_digests": digests} if digests else {}),
         "seed": seed,
         "games": games,
         "rounds": games * rounds,

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from craits_sim import aggregate, runner
-from craits_sim.bots import parse_bots
+from craits_sim.bots import parse_bot, parse_bots
+from craits_sim.check import check
 from craits_sim.design import MAX_DESIGN_POINTS, DesignError, DesignPoint, Experiment, caption, make_experiment
 from craits_sim.ranges import GAMES, SEED, THREADS, NumberError, usable_cpus
 from craits_sim.records import recording
@@ -112,7 +113,7 @@ def study(
     vary
         Factors and their levels, like ``--vary``: ``{"players": [2, 3, 4]}``.
     **values
-        Other fields of an experiment: ``players``, ``bots``, ``games`` (the study's own number when left out),
+        Other fields of an experiment: ``players``, ``bots`` and ``games`` (the study's own when left out),
         ``seed``, ``level``, ``margin``, ``precision``, ``until_decided``, ``options``, ...
 
     Returns
@@ -139,7 +140,9 @@ def study(
     """
     base, differing = _in_text(rules)
     looks = values.get("precision") is not None or values.get("until_decided")
-    own_games = {} if looks else {"games": get_study(name).default_games}
+    asked = get_study(name)
+    own_games = {} if looks else {"games": asked.default_games}
+    own_bots = {} if "bots" in (vary or {}) else {"bots": asked.default_bots}
     experiment = make_experiment(
         {
             "name": name,
@@ -148,6 +151,7 @@ def study(
             "set": {**differing, **(changes or {})},
             "vary": {key: list(levels) for key, levels in (vary or {}).items()},
             **own_games,
+            **own_bots,
             **values,
         }
     )
@@ -201,7 +205,52 @@ def compare(
     return study("compare", rules=base, changes=changes, threads=threads, variant=tables, **values)
 
 
+def check_bot(
+    bot: str,
+    rules: RuleSet = "classic",
+    *,
+    changes: Mapping[str, object] | None = None,
+    players: int | None = None,
+    games: int = 1000,
+    seed: int = 1,
+) -> pd.DataFrame:
+    """Try a bot of your own against random and greedy, as ``craits bots --check`` does; for your own tests.
+
+    It sits at every seat, under classic and under the given rules. Every step is checked, and all is played twice.
+
+    Parameters
+    ----------
+    bot
+        ``FILE.py:FUNCTION``; the path starts in the current folder. See `craits_sim.view`.
+    rules, changes, players, seed
+        As for `simulate`.
+    games
+        Games at each seat of each table.
+
+    Returns
+    -------
+    DataFrame
+        A row for each table: ``rules``, ``players``, ``opponent``, ``games`` of all seats, ``asked`` (choices),
+        ``win_share`` (0 to 1) and ``ns_a_choice``.
+
+    Raises
+    ------
+    ValueError
+        If the bot cannot be compiled, makes no move, raises, never ends, or plays the same game in two ways; or if
+        another argument is not allowed.
+    """
+    table_size = {} if players is None else {"players": players}
+    loaded = _load(rules).with_changes({**(changes or {}), **table_size})
+    return pd.DataFrame(check(parse_bot(bot), tables_to_try(loaded), GAMES.parse(games), SEED.parse(seed)))
+
+
 # --- What the command line shares ---------------------------------------------------------------------------
+
+
+def tables_to_try(rules: Rules) -> list[Rules]:
+    """Give classic, and the rules themselves if they are others."""
+    classic = load_rules("classic")
+    return [classic] if rules.digest == classic.digest else [classic, rules]
 
 
 class Prepared(NamedTuple):

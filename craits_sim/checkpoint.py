@@ -93,7 +93,10 @@ def _deciding(experiment: Experiment, points: Sequence[DesignPoint]) -> dict[str
     """
     values = experiment.model_dump(exclude={"name", "aim", "games", "rules"})
     provenance = runner.provenance(points, experiment)
-    digests = {"rules": [point.rules.digest for point in points]}
+    digests: dict[str, object] = {"rules": [point.rules.digest for point in points]}
+    for point in points:
+        players = point.rules.players
+        digests |= {f"{bot} ({players} players)": digest for bot in point.bots if (digest := bot.digest(players))}
     return {key: provenance[key] for key in ("version", "rng")} | values | digests
 
 

@@ -47,12 +47,14 @@ class DesignPoint(NamedTuple):
     """One combination of levels: what the games of one batch are played with.
 
     ``factors`` maps the varied keys to their levels, as labels: a list of values stands there as its text.
-    The number of players is ``rules.players``.
+    The number of players is ``rules.players``. Points that differ in ``replay`` play the same deals, and what bots
+    choose by chance is chosen independently (`craits_sim.kernel.simulate_batch`).
     """
 
     factors: dict[str, object]
     rules: Rules
     bots: tuple[BotSpec, ...]
+    replay: int = 0
 
 
 class Variant(BaseModel):

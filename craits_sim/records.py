@@ -258,6 +258,7 @@ def _metadata(points: Sequence[DesignPoint], seed: int) -> dict[str, str]:
                 },
                 "players": point.rules.players,
                 "bots": [str(bot) for bot in point.bots],
+                "bot_digests": [bot.digest(point.rules.players) for bot in point.bots],
             }
             for point in points
         ],

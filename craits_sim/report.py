@@ -21,7 +21,6 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader
 from matplotlib.figure import Figure
 
-from craits_sim.bots import BOTS
 from craits_sim.design import DesignError, DesignPoint, Experiment, describe_tables, self_contained, variant_text
 from craits_sim.plots import STYLE
 from craits_sim.rules import FIELDS, differences, load_rules, preset_names
@@ -386,7 +385,7 @@ def _played(
     """Say what was played: for each term of a list, a text and the items under it."""
     rules = points[0].rules
     digest = f" (digest {rules.digest})" if len({point.rules.digest for point in points}) == 1 else ""
-    kinds = dict.fromkeys(bot.name for point in points for bot in point.bots)
+    kinds = {bot.name: bot.kind for point in points for bot in point.bots}
     different = [
         f"{key} = {toml_value(value)} (classic: {toml_value(classic)}). {FIELDS[key].sentence}"
         for key, (value, classic) in differences(rules, load_rules("classic")).items()
@@ -396,7 +395,7 @@ def _played(
         ("Rules", f"{rules.name}{digest}. {rules.description}", []),
         ("Different from classic", "" if different else "nothing", different),
         ("Players", ", ".join(map(str, sorted({point.rules.players for point in points}))), []),
-        ("Bots", describe_tables(points), [f"{name}: {BOTS[name].description}" for name in kinds]),
+        ("Bots", describe_tables(points), [f"{name}: {kind.description}" for name, kind in kinds.items()]),
         ("Games", _games(experiment, points, summary), []),
         ("Seed", str(experiment.seed), []),
     ]
@@ -404,7 +403,7 @@ def _played(
         played.append(("Variants", "", list(map(variant_text, experiment.variants))))
     if experiment.vary:
         levels = [f"{key} = {toml_value(values)}" for key, values in experiment.vary.items()]
-        played.append(("Varied", f"{len(points):,} design points, all combinations of", levels))
+        played.append(("Varied", f"all {experiment.point_count:,} combinations of", levels))
     return played
 
 

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from craits_sim import __version__
+from craits_sim.bots import BotHangs
 from craits_sim.design import DesignPoint, Experiment
 from craits_sim.kernel import RNG_LAYOUT, simulate_batch
 from craits_sim.kernel.warm import Start, compile_kernel
@@ -131,7 +132,8 @@ def run(
     TypeError
         If a sum is no int64: others are not exact, or overflow sooner.
     KeyboardInterrupt
-        On Ctrl-C; the threads have stopped by then.
+        On Ctrl-C; the threads have stopped by then. As `craits_sim.bots.BotHangs` on a second Ctrl-C, which does not
+        wait for them: a bot of the user's own may never end.
     """
     prefix = Prefix(begun or Played(0, {}), looks(games) if enough else [games], recorder)
     get_ready(points, details)
@@ -173,8 +175,18 @@ def run(
         raise
     finally:
         stop.set()
-        pool.shutdown(cancel_futures=True)
+        pool.shutdown(wait=False, cancel_futures=True)
+        _wait_for([future for future in pending if future.running()])
     return prefix.played.sums
+
+
+def _wait_for(chunks: Sequence[Future[Chunk]]) -> None:
+    """Wait until chunks that are played have ended; Ctrl-C ends the waiting."""
+    try:
+        while wait(chunks, SECONDS_BETWEEN_LOOKS).not_done:
+            pass
+    except KeyboardInterrupt:
+        raise BotHangs from None
 
 
 class Prefix:
@@ -238,7 +250,8 @@ def _play_chunk(
     for point in points:
         if stop.is_set():
             raise Stopped
-        batches.append(simulate_batch(point.rules, point.bots, seed, first_game, games, details=details))
+        batch = simulate_batch(point.rules, point.bots, seed, first_game, games, details=details, replay=point.replay)
+        batches.append(batch)
     sums = tally(batches)
     rows = recorder.rows(first_game, batches) if recorder else None
     return Chunk(first_game, games, time.perf_counter() - started, sums, rows)
@@ -247,13 +260,15 @@ def _play_chunk(
 def _chunk_size(points: Sequence[DesignPoint], seconds_per_game: float | None, left: int, threads: int) -> int:
     """Choose how many games the next chunk has: as many as take `CHUNK_SECONDS`, and fewer near the end of a run.
 
-    Threads would else end at different times, each up to a whole chunk after the first.
+    Threads would else end at different times, each up to a whole chunk after the first. Of many design points, between
+    which a run can be stopped, a chunk may take longer, as long as the games of each do not take more.
     """
+    smallest = 256  # below it, lanes stand idle
     if seconds_per_game is None:
         size = FIRST_CHUNK_ROUNDS // sum(len(point.rules.deals) for point in points)
     else:
         size = int(CHUNK_SECONDS / seconds_per_game)
-    smallest = 256  # below it, lanes stand idle
+        size = max(size, min(smallest, int(CHUNK_SECONDS * len(points) / seconds_per_game)))
     return min(max(1, min(size, max(left // (2 * threads), smallest))), left)
 
 
@@ -285,6 +300,7 @@ def provenance(points: Sequence[DesignPoint], experiment: Experiment) -> dict[st
         "seed": experiment.seed,
         "games": experiment.games,
         "rules": list(dict.fromkeys(point.rules.digest for point in points)),
+        "bots": list(dict.fromkeys(bot.described(point.rules.players) for point in points for bot in point.bots)),
         "python": platform.python_version(),
         "numpy": np.__version__,
         "numba": version("numba"),

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from zlib import crc32
 
 import numpy as np
 
@@ -19,7 +20,8 @@ def fake_batch(point: DesignPoint, seed: int, first_game: int, games: int) -> Ba
     """Make up the results of some games; they add up as those of real games do."""
     rules = point.rules
     players, rounds = rules.players, len(rules.deals)
-    random = np.random.default_rng([seed, first_game, int(rules.digest, 16)])
+    mixed = [crc32(",".join(map(str, point.bots)).encode())] if len({*point.bots}) > 1 else []
+    random = np.random.default_rng([seed, first_game, int(rules.digest, 16), point.replay, *mixed])
     batch = empty_batch(games, rounds, players, details=True)
     batch.first_dealer[:] = random.integers(0, players, games)
     batch.dealer[:] = (batch.first_dealer[:, None] + np.arange(rounds)) % players

@@ -24,7 +24,7 @@ def test_an_experiment_is_ready_to_be_played(file: Path) -> None:
     # A shipped experiment is an evening's work at most: some minutes.
     assert 1 <= experiment.games * len(prepared.points) <= 5_000_000
     # Design points that play the same would compare a thing with itself.
-    played = {(point.rules.digest, point.rules.players, point.bots) for point in prepared.points}
+    played = {(point.rules.digest, point.rules.players, point.bots, point.replay) for point in prepared.points}
     assert len(played) == len(prepared.points)
 
 

@@ -11,7 +11,7 @@ from craits_sim.sequential import sequence_interval
 from craits_sim.stats import equal_means, interval_text
 from craits_sim.studies import get_study
 from craits_sim.studies.base import MOST_SIDE_BY_SIDE, SideBySideStudy
-from craits_sim.studies.factors import Answer, dependence
+from craits_sim.studies.factors import BOTS_MATTER, Answer, bots_matter, dependence
 from craits_sim.text import levels_text, toml_value
 from tests.test_plots import chart_of, check_words, words_of
 from tests.test_studies import experiment_of, rows, summary_of
@@ -161,3 +161,63 @@ def test_seats_of_different_tables_stand_on_one_scale() -> None:
     columns = ["estimate", "ci_low", "ci_high"]
     assert left.get_xlim() == pytest.approx(limits(shares[columns].sub(shares["reference"], axis=0), -1, 1))
     assert left.get_ylim() == right.get_ylim()
+
+
+# --- Bots --------------------------------------------------------------------------------------------------------
+
+
+def by_bots(verdicts: list[str], lows: list[float]) -> pd.DataFrame:
+    """Make a summary of a judged number at tables of two kinds of bots, with intervals of width 1."""
+    summary = pd.DataFrame(
+        {
+            "bots": ["random", "greedy"],
+            "estimand": "x",
+            "ci_level": 0.95,
+            "ci_kind": "pointwise",
+            "n": 1000,
+            "estimate": [low + 0.5 for low in lows],
+            "ci_low": lows,
+            "ci_high": [low + 1 for low in lows],
+            "margin": 2.0,
+            "verdict": verdicts,
+        }
+    )
+    summary.attrs["margin"] = 2.0
+    return summary
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "lows", "matter"),
+    [
+        (["advantage", "advantage"], [0, 0.5], False),
+        (["advantage", "negligible"], [0, 0.5], True),
+        (["negligible", "real but negligible"], [0, 0.5], False),  # either way nobody would care
+        (["advantage", "inconclusive"], [0, 0.5], False),  # too few games are no difference
+        (["advantage", "advantage"], [3, 7], True),  # intervals that do not meet
+        (["negligible", "negligible"], [-0.6, 0.6], False),  # nor do these, but nobody would care
+    ],
+)
+def test_the_answer_depends_on_the_bots_where_verdicts_or_intervals_do(
+    verdicts: list[str], lows: list[float], matter: bool
+) -> None:
+    assert bots_matter(by_bots(verdicts, lows)) == matter
+    assert not bots_matter(by_bots(verdicts, lows).rename(columns={"bots": "draw.count"}))
+
+
+@pytest.mark.parametrize(("difference", "said"), [(5.0, True), (0.0, False)])
+def test_a_difference_between_bots_is_said_to_limit_the_answer(difference: float, said: bool) -> None:
+    answers = [[Answer("the edge", estimate, 0.1, " pp", True)] for estimate in (0.0, difference)]
+    summary = by_bots(["negligible", "negligible"], [0, 0])
+    (sentence,) = dependence(summary, answers)
+    assert sentence.endswith(BOTS_MATTER) == said
+
+
+@pytest.mark.parametrize("name", ["players", "stalemate"])
+def test_studies_that_compare_no_factors_say_it_too(name: str) -> None:
+    study = get_study(name)
+    summary = summary_of(experiment_of(name, vary={"players": [2, 3], "bots": ["random", "greedy"]}))
+    summary.loc[summary["verdict"].notna(), ["estimate", "ci_low", "ci_high", "verdict"]] = (1, 0, 2, "advantage")
+    assert BOTS_MATTER not in study.conclude(summary)
+    greedy = summary["verdict"].notna() & (summary["bots"] == "greedy")
+    summary.loc[greedy, "verdict"] = "real but negligible"
+    assert BOTS_MATTER in study.conclude(summary)

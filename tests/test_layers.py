@@ -9,14 +9,14 @@ PACKAGE = Path(__file__).parent.parent / "craits_sim"
 
 LAYERS = [
     {"text", "cards", "ranges", "files"},
-    {"rules", "bots"},
+    {"rules", "features", "view", "bots"},
     {"encode", "results"},
     {"kernel"},
     {"scenario", "trace"},
     {"design", "stats", "sequential", "plots"},
     {"studies", "aggregate", "records"},
     {"runner"},
-    {"report", "gallery", "api", "selftest"},
+    {"check", "checkpoint", "report", "gallery", "api", "selftest", "tune"},
     {"cli"},
 ]
 """The modules of the package, the lowest layer first; a package counts as one module."""
@@ -32,9 +32,11 @@ HOMES = {
     "pydantic": {"rules", "scenario", "design"},
     "pyarrow": {"records"},
     "PIL": {"gallery"},
+    "choix": {"stats"},
     "jinja2": {"report"},
     "click": {"cli"},
     "rich": {"cli"},
+    "cma": {"tune"},
 }
 """Where each library may be imported (numpy: everywhere)."""
 

@@ -180,6 +180,8 @@ def test_chunks_grow_to_their_time_and_shrink_near_the_end() -> None:
     assert runner._chunk_size(points * 5000, None, 10**6, 2) == 1
     assert runner._chunk_size(points, 1e-4, 10**6, 2) == pytest.approx(runner.CHUNK_SECONDS / 1e-4, abs=1)
     assert runner._chunk_size(points, 10.0, 10**6, 2) == 1
+    assert runner._chunk_size(points * 100, 10.0, 10**6, 2) == 3
+    assert runner._chunk_size(points * 100, 1e-2, 10**6, 2) == 256
     assert runner._chunk_size(points, 1e-6, 4000, 2) == 1000
     assert runner._chunk_size(points, 1e-6, 300, 2) == 256
     assert runner._chunk_size(points, 1e-6, 5, 2) == 5

@@ -232,6 +232,9 @@ WITH_A_VERDICT = [
     ("crank", {}),
     ("players", TWO_TABLES),
     ("compare", TWO_VARIANTS),
+    ("ladder", {"bots": "random,greedy,careful"}),
+    ("ladder", {"bots": "random,greedy", "players": 2}),
+    ("restricted", {"bots": "greedy", "players": 2}),
 ]
 
 

@@ -13,7 +13,7 @@ import pytest
 from statsmodels.regression.linear_model import OLS
 
 from craits_sim import aggregate
-from craits_sim.design import Experiment, design_points, make_experiment
+from craits_sim.design import MAX_DESIGN_POINTS, Experiment, design_points, make_experiment
 from craits_sim.results import WIN_UNIT, Batch, Ending, empty_batch
 from craits_sim.stats import Verdict
 from craits_sim.studies import STUDIES, StudyError, get_study
@@ -28,11 +28,13 @@ BY_NAME = [name for name, study in STUDIES.items() if isinstance(study, PointStu
 
 
 def experiment_of(study: str, **values: Any) -> Experiment:
-    return make_experiment({"name": study, "study": study, "games": 500, **values})
+    own_bots = {} if "bots" in values.get("vary", {}) else {"bots": get_study(study).default_bots}
+    return make_experiment({"name": study, "study": study, "games": 500, **own_bots, **values})
 
 
 def play(experiment: Experiment) -> list[Batch]:
-    return [fake_batch(point, experiment.seed, 0, experiment.games) for point in design_points(experiment)]
+    points = get_study(experiment.study).design(experiment, MAX_DESIGN_POINTS)
+    return [fake_batch(point, experiment.seed, 0, experiment.games) for point in points]
 
 
 def summary_of(experiment: Experiment, batches: Sequence[Batch] | None = None) -> pd.DataFrame:
@@ -245,6 +247,8 @@ def test_the_headline_is_the_half_width_that_the_table_ends_with(name: str) -> N
         "players": "largest_edge",
         "stalemate": "stuck_games",
         "crank": "cards_paid",
+        "luck": "order",
+        "cards": "worth",
     }[name]
     shown = rows(summary, estimand)
     widths = (shown["ci_high"] - shown["ci_low"]) / 2

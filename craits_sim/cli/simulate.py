@@ -80,8 +80,9 @@ def _print_tables(result: dict[str, Any], errors: dict[str, Any]) -> None:
     """Print the aggregates with their standard errors."""
     from craits_sim.cli.console import print_table, stdout
 
-    bots = result["bots"]
-    names = bots[0] if len({*bots}) == 1 else ", ".join(bots)
+    bots, digests = result["bots"], result.get("bot_digests", {})
+    described = [f"{bot} ({digests[bot]})" if bot in digests else bot for bot in bots]
+    names = described[0] if len({*bots}) == 1 else ", ".join(described)
     rules = result["rules"]
     stdout().print(
         f"{result['games']:,} games of {len(result['turns_by_round'])} rounds, seed {result['seed']}: "

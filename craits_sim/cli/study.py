@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from craits_sim.cli.options import (
+    BOTS_HELP,
     CONTEXT_SETTINGS,
     Number,
+    bots_option,
     combine,
     games_option,
     output_options,
     precision_option,
     records_options,
     resume_option,
-    rules_options,
     seed_option,
     study_options,
+    table_options,
     threads_option,
     until_decided_option,
 )
@@ -72,7 +74,8 @@ def study_command(study: "Study") -> click.Command:
     help_text = f"{study.question}\n\n\b\nExamples:\n{examples}"
 
     @click.command(study.name, help=help_text, context_settings=CONTEXT_SETTINGS)
-    @rules_options
+    @table_options
+    @bots_option(None, study.default_bots, study.bots_meaning or BOTS_HELP)
     @games_option(None, study.default_games)
     @seed_option
     @threads_option
@@ -101,6 +104,8 @@ def study_command(study: "Study") -> click.Command:
         from craits_sim.rules import parse_changes
 
         own_values = {option.name: values.pop(option.name) for option in study.options}
+        if values["bots"] is None:
+            values["bots"] = "random" if "bots" in parse_vary(vary) else study.default_bots
         if values["games"] is None:
             del values["games"]
             if values["precision"] is None and not values["until_decided"]:
@@ -285,10 +290,12 @@ def _play(prepared: "Prepared", folder: Path, how: Playing, on_progress: "OnProg
     """Play an experiment and write its report; give the summary."""
     from craits_sim import api, report, runner
     from craits_sim.checkpoint import Checkpoint
+    from craits_sim.design import DesignError
     from craits_sim.stats import counted
 
     study, experiment, points = prepared
     checkpoint = Checkpoint(folder, experiment, points)
+    provenance = runner.provenance(points, experiment)
     try:
         summary = api.play(
             prepared,
@@ -304,7 +311,11 @@ def _play(prepared: "Prepared", folder: Path, how: Playing, on_progress: "OnProg
             kept = f"{counted(checkpoint.kept, 'game')} of {experiment.name} are kept"
             click.echo(f"{kept}: the same command with --resume goes on from there.", err=True)
         raise
-    provenance = runner.provenance(points, experiment) | {"games": summary.attrs["games"]}
+    if runner.provenance(points, experiment) != provenance:
+        raise DesignError(
+            "the file of a bot was changed while games were played, some before and some after it: run again"
+        )
+    provenance["games"] = summary.attrs["games"]
     report.write_report(folder, study, experiment, points, summary, api.conclude(study, summary), provenance)
     checkpoint.remove()
     return summary
