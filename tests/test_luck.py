@@ -135,7 +135,7 @@ def test_rule_sets_stand_side_by_side_with_a_verdict_on_their_difference() -> No
     batches = games_with(0.05, 0.75, 4000) + games_with(0.05, 0.3, 4000)
     summary = summary_of(batches, variant=[{"name": "crazy", "rules": "crazy_eights"}])
     base, crazy, depends, games = LuckStudy().conclude(summary).splitlines()
-    assert base.startswith("base: among random bots alone the deal decides")
+    assert base.startswith("classic: among random bots alone the deal decides")
     assert crazy.startswith("crazy: ")
     assert depends.startswith("Does it depend on variant? A difference beyond the margin of 5 pp")
     assert "the order of tuned differs most" in depends

@@ -145,12 +145,14 @@ class LuckStudy(SideBySideStudy):
             )
 
     def summarise(self, sums: Mapping[str, Ints], experiment: "Experiment") -> "pd.DataFrame":
-        from craits_sim.design import MAX_DESIGN_POINTS, caption
+        from craits_sim.design import BASE, MAX_DESIGN_POINTS, caption
 
         margin = self.margin if experiment.margin is None else experiment.margin
         points = [*self._by_point(sums, experiment)]
         by_point = [[*self.rows(part, point, experiment)] for point, part in points]
         summary = table_of([point for point, _ in points], by_point, margin)
+        if "variant" in summary:  # rule sets stand side by side here, and the first has a name too
+            summary["variant"] = summary["variant"].replace(BASE, points[0][0].rules.name)
         summary.attrs["caption"] = caption(experiment, self.design(experiment, MAX_DESIGN_POINTS))
         return summary
 
