@@ -266,7 +266,7 @@ def test_details_have_zero_games_unless_asked_for() -> None:
     assert all(len(getattr(plain, name)) == (0 if name in DETAILS else 5) for name in Batch._fields)
     shapes = [getattr(simulate_batch(rules, bots, 1, 0, 5, details=True), name).shape for name in DETAILS]
     rounds = len(rules.deals)
-    assert shapes == [(5, rounds), (5, CRANK_SIZES), (5, rounds), (5, rounds, 3)]
+    assert shapes == [(5, rounds), (5, CRANK_SIZES), (5, rounds), (5, rounds, 3), (5, rounds, 3)]
 
 
 @pytest.mark.parametrize("details", [False, True])

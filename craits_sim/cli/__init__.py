@@ -27,7 +27,7 @@ COMMANDS = {
     "studies": ("craits_sim.cli.studies:studies", "List the studies and the question each answers."),
     "rules": ("craits_sim.cli.rules:rules", "Show, check and compare rule sets."),
     "bots": ("craits_sim.cli.bots:bots", "List the bots and their parameters."),
-    "tune": ("craits_sim.cli.tune:tune", "Find weights by which a bot plays well, under your own rules too."),
+    "tune": ("craits_sim.cli.tune:tune", "Find weights by which careful plays well, under your own rules too."),
     "bench": ("craits_sim.cli.bench:bench", "Measure how fast games are played on this machine."),
     "verify": ("craits_sim.cli.verify:verify", "Check the random numbers and the games on this machine."),
 }

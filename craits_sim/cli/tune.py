@@ -93,7 +93,7 @@ def tune(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Find weights by which the bot careful plays well, under your own rules too.
+    """Find weights by which careful plays well, under your own rules too.
 
     The weights are varied, what does well against the opponents is varied again, and so on. What is found plays as
     careful:weights=FILE. With the defaults it takes some five minutes of one CPU for classic with four players.
