@@ -177,6 +177,7 @@ def run(
         stop.set()
         pool.shutdown(wait=False, cancel_futures=True)
         _wait_for([future for future in pending if future.running()])
+        pool.shutdown()  # its threads have nothing left to play
     return prefix.played.sums
 
 
