@@ -97,7 +97,7 @@ def _play(
 ) -> tuple[Batch, Desk]:
     """Play games in a thread, and watch that the bot goes on choosing."""
     encoded_rules, encoded_bots = encode_table(rules, bots)
-    batch, desk = empty_batch(games, len(rules.deals), rules.players), new_desk(encoded_bots)
+    batch, desk = empty_batch(games, len(rules.deals), rules.players), new_desk(True)
     watch = new_watch(encoded_rules, encoded_bots, checks=checks)
     failures: list[Exception] = []
 

@@ -14,13 +14,12 @@ from craits_sim.kernel.lanes import (
     SECOND_DECK,
     STOCK,
     SUIT,
-    TOP,
 )
 from craits_sim.kernel.own import call_own
 from craits_sim.kernel.slate import ALL_FEATURES, CARD, FIRST_FEATURE, NEW_SUIT, ROW
 from craits_sim.kernel.step import RANK_BITS, same_rank, suit_at
 from craits_sim.kernel.streams import advance
-from craits_sim.kernel.table import ONE_DECK, count_cards, hand_of, suit_number, top_card, turns_before
+from craits_sim.kernel.table import count_cards, hand_of, suit_number, top_card, turns_before, unseen_cards
 from craits_sim.kernel.words import U0, U1
 from craits_sim.view import SEATS
 
@@ -52,11 +51,7 @@ def ask(lanes, lane, seat, starter, ledger, rules, bots, desk, start, end):
 def _show_table(lanes, lane, seat, starter, ledger, rules, view):
     """Write down what a seat sees (`craits_sim.view`)."""
     hand, second_hand = hand_of(lanes, lane, seat)
-    discards, second_discards = lanes[DISCARDS + lane], lanes[DISCARDS + SECOND_DECK + lane]
-    unseen = ONE_DECK & ~(hand | discards | lanes[TOP + lane])
-    second_unseen = U0
-    if rules.decks > U1:
-        second_unseen = ONE_DECK & ~(second_hand | second_discards | lanes[TOP + SECOND_DECK + lane])
+    unseen, second_unseen = unseen_cards(lanes, lane, hand, second_hand, rules)
     view["players"] = np.int64(rules.players)
     view["seat"] = np.int64(seat)
     view["dealer"] = np.int64(lanes[DEALER + lane])
@@ -69,7 +64,7 @@ def _show_table(lanes, lane, seat, starter, ledger, rules, view):
     view["top_rank"] = np.int64(top_card(lanes, lane) & RANK_BITS)
     view["suit"] = np.int64(suit_number(lanes[SUIT + lane]))
     view["stock"] = np.int64(count_cards(lanes[STOCK + lane], lanes[STOCK + SECOND_DECK + lane]))
-    view["discards"] = np.int64(count_cards(discards, second_discards))
+    view["discards"] = np.int64(count_cards(lanes[DISCARDS + lane], lanes[DISCARDS + SECOND_DECK + lane]))
     for number in range(SEATS):  # all: a bot could else leave itself a note in those that are not at the table
         there = number < rules.players
         cards = np.int64(count_cards(*hand_of(lanes, lane, np.uint64(number)))) if there else np.int64(0)

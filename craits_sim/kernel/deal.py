@@ -53,9 +53,18 @@ from craits_sim.kernel.step import (
     suit_at,
 )
 from craits_sim.kernel.streams import CHOICES, DECK, FIRST_DEALER, REPLAY, advance, below, open_stream
-from craits_sim.kernel.table import ONE_DECK, SECOND_COPY, hand_of, next_seat, one_card, rank_matches, top_card
+from craits_sim.kernel.table import (
+    ONE_DECK,
+    SECOND_COPY,
+    hand_of,
+    next_seat,
+    one_card,
+    random_card,
+    rank_matches,
+    top_card,
+)
 from craits_sim.kernel.think import suit_of_starter
-from craits_sim.kernel.words import U0, U1, U2, bit, kth_card, popcount, select
+from craits_sim.kernel.words import U0, U1, U2, bit, select
 
 DECKS = np.array(full_deck(2), np.uint8)
 
@@ -157,12 +166,7 @@ def deal_round(lanes, lane, dealer, rules, build, order):
     if allowed | second_allowed == U0:
         allowed, second_allowed = stock, second_stock
     z, s0, s1 = advance(s0, s1)
-    of_first = popcount(allowed)
-    pick = below(z, of_first + popcount(second_allowed))
-    if pick < of_first:
-        lanes[TOP + lane] = kth_card(allowed, pick)
-    else:
-        lanes[TOP + SECOND_DECK + lane] = kth_card(second_allowed, pick - of_first)
+    lanes[TOP + lane], lanes[TOP + SECOND_DECK + lane] = random_card(z, allowed, second_allowed)
     lanes[STOCK + lane] = stock ^ lanes[TOP + lane]
     lanes[STOCK + SECOND_DECK + lane] = second_stock ^ lanes[TOP + SECOND_DECK + lane]
     lanes[DECK_S0 + lane], lanes[DECK_S1 + lane] = s0, s1

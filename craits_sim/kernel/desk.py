@@ -5,7 +5,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from craits_sim.encode import EncodedBots
 from craits_sim.kernel.slate import MOST_MOVES, new_slate
 from craits_sim.view import MOVE_COLUMNS, VIEW_DTYPE
 
@@ -20,10 +19,10 @@ class Desk(NamedTuple):
     trouble: NDArray[np.int64]  # (4,) set when its choice was no move: 1, its seat, what it gave, how many moves
 
 
-def new_desk(bots: EncodedBots) -> Desk:
-    """Make an empty desk, without room for moves where no bot thinks."""
+def new_desk(thinking: bool) -> Desk:
+    """Make an empty desk; for bots that do not think, one without room for moves."""
     return Desk(
-        slate=new_slate(bots.thinking_seats != 0),
+        slate=new_slate(thinking),
         seen=np.zeros(1, VIEW_DTYPE),
         moves=np.zeros((MOST_MOVES, len(MOVE_COLUMNS)), np.int64),
         asked=np.zeros(2, np.int64),

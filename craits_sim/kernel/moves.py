@@ -9,7 +9,6 @@ import numpy as np
 from craits_sim.kernel._jit import inlined
 from craits_sim.kernel.lanes import (
     CRANK,
-    DISCARDS,
     FORWARD,
     HAND,
     HANDS,
@@ -22,7 +21,6 @@ from craits_sim.kernel.lanes import (
     SECOND_HANDS,
     STANDINGS,
     STRIDE,
-    TOP,
 )
 from craits_sim.kernel.lanes import SUIT as FOLLOWED_SUIT
 from craits_sim.kernel.score import NONE, THREES, worth_of_shedding
@@ -79,7 +77,7 @@ from craits_sim.kernel.step import (
     seat_after,
     suit_at,
 )
-from craits_sim.kernel.table import ONE_DECK, SECOND_COPY, one_card
+from craits_sim.kernel.table import SECOND_COPY, one_card, unseen_cards
 from craits_sim.kernel.words import (
     FILLED,
     U0,
@@ -177,12 +175,7 @@ def list_moves(lanes, lane, seat, cards, second_cards, plain, starter, rules, bo
     two_decks = len(build.decks) > 1
     names = (lanes[CRANK + lane] == U0) & (not plain)
     hand, second_hand = lanes[HAND + lane], lanes[HAND + SECOND_DECK + lane]
-    unseen = ONE_DECK & ~(hand | lanes[DISCARDS + lane] | lanes[TOP + lane])
-    second_unseen = U0
-    if rules.decks > U1:
-        second_unseen = ONE_DECK & ~(
-            second_hand | lanes[DISCARDS + SECOND_DECK + lane] | lanes[TOP + SECOND_DECK + lane]
-        )
+    unseen, second_unseen = unseen_cards(lanes, lane, hand, second_hand, rules)
     situation = lanes[NEAR_SEATS + lane] | (lanes[NEAREST + lane] << AT_NEAREST) | (seat << AT_SEAT)
     situation |= (lanes[FORWARD + lane] << AT_FORWARD) | (bots.weighing[seat] << AT_WEIGHING)
     situation |= ((lanes[STANDINGS + lane] >> (seat << U2)) & FOUR_BITS) << AT_STANDING

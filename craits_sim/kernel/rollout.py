@@ -33,7 +33,6 @@ from craits_sim.kernel.lanes import (
     COUNTS,
     DECK_S0,
     DECK_S1,
-    DISCARDS,
     DUG,
     FORCED_BY_SEAT,
     GAME,
@@ -49,7 +48,6 @@ from craits_sim.kernel.lanes import (
     STATUS,
     STOCK,
     STRIDE,
-    TOP,
     TURNS,
     TURNS_BY_SEAT,
     WINNER,
@@ -59,11 +57,11 @@ from craits_sim.kernel.ledger import Ledger, new_ledger
 from craits_sim.kernel.referee import IDLE, goes_on, score_hands
 from craits_sim.kernel.slate import CARD, MOST_MOVES, NEW_SUIT, SCORE
 from craits_sim.kernel.step import RUNNING, TRUNCATED, step
-from craits_sim.kernel.streams import IMAGINED, advance, below, open_stream
-from craits_sim.kernel.table import ONE_DECK, count_cards, hand_of, waiting_lanes
+from craits_sim.kernel.streams import IMAGINED, advance, open_stream
+from craits_sim.kernel.table import count_cards, hand_of, random_card, unseen_cards, waiting_lanes
 from craits_sim.kernel.think import CAREFUL, GREEDY, look_ahead, offer, think
 from craits_sim.kernel.watch import Watch, look_before, new_watch, watch_lane
-from craits_sim.kernel.words import ALL_BITS, U0, U1, U2, kth_card, lowest_card, popcount, select
+from craits_sim.kernel.words import ALL_BITS, U0, U1, U2, lowest_card, select
 from craits_sim.results import Batch, empty_batch
 
 HORIZON = np.uint64(6)
@@ -107,7 +105,7 @@ def new_mind(rules: EncodedRules, bots: EncodedBots) -> Mind:
     return Mind(
         lanes=new_lanes(),
         ledger=new_ledger(),
-        desk=new_desk(bots),
+        desk=new_desk(bool(bots.worlds.any())),
         watch=new_watch(rules, bots._replace(forget=nothing)),
         batch=Batch._make(array.T for array in empty_batch(0, 1, 1)),
         task=np.zeros(int(LANES), np.int64),
@@ -233,20 +231,20 @@ def _base_bots(bots, seat, mind):
     for other in range(MAX_PLAYERS):
         mind.kinds[other], mind.weighing[other] = kind, bots.weighing[seat]
     return EncodedBots(
-        select(kind == GREEDY, ALL_BITS, U0),
-        bots.shed_order,
-        select(kind == CAREFUL, ALL_BITS, U0),
-        mind.kinds,
-        mind.nothing,
-        bots.weights,
-        mind.weighing,
-        mind.no_noise,
-        mind.nothing,
-        mind.nothing,
-        mind.nothing,
-        mind.nothing,
-        mind.nothing,
-        bots.replay,
+        greedy_seats=select(kind == GREEDY, ALL_BITS, U0),
+        shed_order=bots.shed_order,
+        thinking_seats=select(kind == CAREFUL, ALL_BITS, U0),
+        kinds=mind.kinds,
+        never=mind.nothing,
+        weights=bots.weights,
+        weighing=mind.weighing,
+        noise=mind.no_noise,
+        worlds=mind.nothing,
+        base=mind.nothing,
+        addresses=mind.nothing,
+        forget=mind.nothing,
+        caught=mind.nothing,
+        replay=bots.replay,
     )
 
 
@@ -258,9 +256,7 @@ def _imagine(lanes, lane, seed, world, rules, mind):
     purpose = (IMAGINED + ((turn << WORLD_BITS) | world)) & HALF
     s0, s1 = open_stream(seed, lanes[GAME + lane], lanes[ROUND + lane], purpose)
     hand, second_hand = hand_of(lanes, lane, seat)
-    left = ONE_DECK & ~(hand | lanes[DISCARDS + lane] | lanes[TOP + lane])
-    second_seen = second_hand | lanes[DISCARDS + SECOND_DECK + lane] | lanes[TOP + SECOND_DECK + lane]
-    second_left = select(rules.decks > U1, ONE_DECK & ~second_seen, U0)
+    left, second_left = unseen_cards(lanes, lane, hand, second_hand, rules)
     for other in range(rules.players + U1):
         held, second_held = U0, U0
         if other == rules.players:
@@ -273,16 +269,9 @@ def _imagine(lanes, lane, seed, world, rules, mind):
             size = count_cards(*hand_of(lanes, lane, np.uint64(other)))
         for _ in range(size):
             z, s0, s1 = advance(s0, s1)
-            of_first = popcount(left)
-            pick = below(z, of_first + popcount(second_left))
-            if pick < of_first:
-                card = kth_card(left, pick)
-                left ^= card
-                held |= card
-            else:
-                card = kth_card(second_left, pick - of_first)
-                second_left ^= card
-                second_held |= card
+            card, second_card = random_card(z, left, second_left)
+            left, second_left = left ^ card, second_left ^ second_card
+            held, second_held = held | card, second_held | second_card
         place = MAX_PLAYERS if other == rules.players else np.int64(other)
         mind.hands[0, place], mind.hands[1, place] = held, second_held
     mind.streams[0], s0, s1 = advance(s0, s1)

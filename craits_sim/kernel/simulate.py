@@ -204,7 +204,7 @@ def run(
     """
     lanes, ledger, build = new_lanes(), new_ledger(), build_for(rules, bots, details=len(batch.choices) > 0)
     games = len(batch.first_dealer)
-    desk = desk or new_desk(bots)
+    desk = desk or new_desk(bool(bots.thinking_seats))
     mind = new_mind(rules, bots)
     order = np.zeros(104, np.uint8)
     numbers = np.uint64(seed), np.uint64(first_game), np.uint64(games)

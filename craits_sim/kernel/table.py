@@ -27,7 +27,8 @@ from craits_sim.kernel.lanes import (
     TURNS,
 )
 from craits_sim.kernel.step import PLAYING_OUT, RANK_BITS, may_follow, same_rank, seat_after
-from craits_sim.kernel.words import U0, U1, bit, lowest_card, popcount, read
+from craits_sim.kernel.streams import below
+from craits_sim.kernel.words import U0, U1, bit, kth_card, lowest_card, popcount, read, select
 
 SECOND_COPY = np.uint64(64)
 ONE_DECK = np.uint64(sum(1 << card for card in full_deck(1)))
@@ -117,3 +118,24 @@ def waiting_lanes(lanes):
 def turns_before(lanes, lane):
     """Count the turns of the round before the player's."""
     return lanes[TURNS + lane] - bit(lanes[DUG + lane] != U0)
+
+
+@inlined
+def random_card(bits, cards, second_cards):
+    """Take a random card of a set of first and of second decks' cards, as sets of which one holds it alone."""
+    of_first = popcount(cards)
+    pick = below(bits, of_first + popcount(second_cards))
+    if pick < of_first:
+        return kth_card(cards, pick), U0
+    return U0, kth_card(second_cards, pick - of_first)
+
+
+@inlined
+def unseen_cards(lanes, lane, hand, second_hand, rules):
+    """Give the cards that a seat with this hand has not seen: those of the other hands and of the stock.
+
+    Cards that are out of play, in a position that is set up, are among them.
+    """
+    unseen = ONE_DECK & ~(hand | lanes[DISCARDS + lane] | lanes[TOP + lane])
+    second_seen = second_hand | lanes[DISCARDS + SECOND_DECK + lane] | lanes[TOP + SECOND_DECK + lane]
+    return unseen, select(rules.decks > U1, ONE_DECK & ~second_seen, U0)

@@ -29,9 +29,9 @@ from craits_sim.kernel.lanes import (
 from craits_sim.kernel.moves import list_moves, look_around, weigh_moves
 from craits_sim.kernel.slate import CARD, NEW_SUIT, SCORE
 from craits_sim.kernel.step import PLAYING_OUT, SUIT_BITS, shed_first, suit_at
-from craits_sim.kernel.streams import advance, below
-from craits_sim.kernel.table import SECOND_COPY, hand_of, one_card, turns_before
-from craits_sim.kernel.words import ALL_BITS, U0, U1, bit, kth_card, lowest_card, popcount, read, select, write
+from craits_sim.kernel.streams import advance
+from craits_sim.kernel.table import SECOND_COPY, hand_of, one_card, random_card, turns_before
+from craits_sim.kernel.words import ALL_BITS, U0, U1, bit, lowest_card, popcount, read, select, write
 
 RANDOM, GREEDY, CAREFUL, ROLLOUT = (np.uint64(BOTS[name].code) for name in ("random", "greedy", "careful", "rollout"))
 OWN = np.uint64(OWN_KIND.code)
@@ -128,15 +128,11 @@ def _plain_card(lanes, lane, cards, second_cards, greedy, bots):
     """Choose a card as random or greedy does; gives its code and 16 times its own suit."""
     if greedy:
         cards, second_cards = shed_first(cards, second_cards, bots.shed_order)
-        place = lowest_card(cards) if cards != U0 else lowest_card(second_cards) + SECOND_COPY
-        return place, place & SUIT_BITS
-    z, lanes[CHOICE_S0 + lane], lanes[CHOICE_S1 + lane] = advance(lanes[CHOICE_S0 + lane], lanes[CHOICE_S1 + lane])
-    of_first = popcount(cards)
-    pick = below(z, of_first + popcount(second_cards))
-    if pick < of_first:
-        place = lowest_card(kth_card(cards, pick))
     else:
-        place = lowest_card(kth_card(second_cards, pick - of_first)) + SECOND_COPY
+        z, s0, s1 = advance(lanes[CHOICE_S0 + lane], lanes[CHOICE_S1 + lane])
+        lanes[CHOICE_S0 + lane], lanes[CHOICE_S1 + lane] = s0, s1
+        cards, second_cards = random_card(z, cards, second_cards)
+    place = lowest_card(cards) if cards != U0 else lowest_card(second_cards) + SECOND_COPY
     return place, place & SUIT_BITS
 
 
