@@ -5,7 +5,6 @@ that one that never ends is named and does not hang its user. All games are play
 is given alone plays the same both times.
 """
 
-import threading
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -14,7 +13,7 @@ import numpy as np
 from craits_sim.bots import BotError, BotSpec
 from craits_sim.design import DesignPoint
 from craits_sim.kernel.desk import Desk, new_desk
-from craits_sim.kernel.own import LONGEST_CHOICE, encode_table, load_own_bot, place_of, seconds_a_choice
+from craits_sim.kernel.own import LONGEST_CHOICE, Aside, encode_table, load_own_bot, place_of, seconds_a_choice
 from craits_sim.kernel.script import no_script
 from craits_sim.kernel.simulate import run
 from craits_sim.kernel.watch import new_watch
@@ -99,23 +98,12 @@ def _play(
     encoded_rules, encoded_bots = encode_table(rules, bots)
     batch, desk = empty_batch(games, len(rules.deals), rules.players), new_desk(True)
     watch = new_watch(encoded_rules, encoded_bots, checks=checks)
-    failures: list[Exception] = []
-
-    def play() -> None:
-        try:
-            run(encoded_rules, encoded_bots, seed, 0, batch, watch, no_script(), desk)
-        except Exception as failure:
-            failures.append(failure)
-
-    thread = threading.Thread(target=play, daemon=True)
-    thread.start()
+    aside = Aside(run, encoded_rules, encoded_bots, seed, 0, batch, watch, no_script(), desk)
     asked_before = -1
-    while thread.is_alive():
-        thread.join(LONGEST_CHOICE)
+    while not aside.ends_within(LONGEST_CHOICE):
         asked = int(desk.asked[0])
-        if thread.is_alive() and asked == asked_before:
+        if asked == asked_before:
             raise BotError(f"{bot}: it has not chosen after {LONGEST_CHOICE:g} seconds ({place_of(desk)})")
         asked_before = asked
-    for failure in failures:
-        raise failure
+    aside.result()
     return batch, desk

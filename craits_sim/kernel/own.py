@@ -155,18 +155,12 @@ def _try(name: str, bot: OwnBot) -> None:
     """Let a bot choose among two moves, in a thread that is left behind if it never ends."""
     view, moves = _sample()
     call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(bot.call.address)
-    given: list[int] = []
-
-    def choose() -> None:
-        given.append(call(view.ctypes.data, moves.ctypes.data, len(moves)))
-
-    thread = threading.Thread(target=choose, daemon=True)
-    thread.start()
-    thread.join(LONGEST_CHOICE)
-    if not given:
+    aside = Aside(call, view.ctypes.data, moves.ctypes.data, len(moves))
+    if not aside.ends_within(LONGEST_CHOICE):
         raise BotError(f"{name}: it did not choose among two moves within {LONGEST_CHOICE:g} seconds")
-    if not 0 <= given[0] < len(moves):
-        raise BotError(f"{name}: {complaint(bot, view, moves, given[0])}")
+    given = aside.result()
+    if not 0 <= given < len(moves):
+        raise BotError(f"{name}: {complaint(bot, view, moves, given)}")
 
 
 def _sample() -> tuple[np.ndarray, np.ndarray]:
@@ -184,6 +178,34 @@ def _sample() -> tuple[np.ndarray, np.ndarray]:
     return view, moves
 
 
+class Aside:
+    """A call in a thread of its own, which is left behind if it never ends: compiled code cannot be stopped."""
+
+    def __init__(self, function: Callable[..., Any], *arguments: Any) -> None:
+        self._given: list[Any] = []
+        self._failure: Exception | None = None
+
+        def call() -> None:
+            try:
+                self._given.append(function(*arguments))
+            except Exception as failure:
+                self._failure = failure
+
+        self._thread = threading.Thread(target=call, daemon=True)
+        self._thread.start()
+
+    def ends_within(self, seconds: float) -> bool:
+        """Wait for it up to so many seconds; whether it has ended."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def result(self) -> Any:
+        """Give what the call that has ended gave; raises what it raised."""
+        if self._failure is not None:
+            raise self._failure
+        return self._given[0]
+
+
 def call_aside(function: Callable[..., Any], *arguments: Any) -> None:
     """Call a function that asks bots of the user's own; Ctrl-C ends the waiting for it, even if a bot never ends.
 
@@ -195,23 +217,13 @@ def call_aside(function: Callable[..., Any], *arguments: Any) -> None:
     if threading.current_thread() is not threading.main_thread():
         function(*arguments)
         return
-    failures: list[Exception] = []
-
-    def call() -> None:
-        try:
-            function(*arguments)
-        except Exception as failure:
-            failures.append(failure)
-
-    thread = threading.Thread(target=call, daemon=True)
-    thread.start()
+    aside = Aside(function, *arguments)
     try:
-        while thread.is_alive():
-            thread.join(SECONDS_BETWEEN_LOOKS)
+        while not aside.ends_within(SECONDS_BETWEEN_LOOKS):
+            pass
     except KeyboardInterrupt:
         raise BotHangs from None
-    for failure in failures:
-        raise failure
+    aside.result()
 
 
 def trouble_of(bots: EncodedBots, desk: Desk) -> str:
