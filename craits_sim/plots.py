@@ -138,6 +138,19 @@ def title(axes: "Axes", text: str, note: str = "") -> None:
         )
 
 
+def beside(axes: "Axes", place: float, text: str, size: float, color: str) -> None:
+    """Write a text at the right of an axes, at a place of its vertical scale."""
+    axes.annotate(
+        text,
+        (1.02, place),
+        xycoords=("axes fraction", "data"),
+        va="center",
+        fontsize=size,
+        color=color,
+        annotation_clip=False,
+    )
+
+
 def reference(axes: "Axes", value: float, *, vertical: bool) -> None:
     """Draw the line that estimates are compared with."""
     draw = axes.axvline if vertical else axes.axhline

@@ -6,7 +6,7 @@ result does not depend on chunks or threads; everything with a fraction or an in
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from math import sqrt
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -565,6 +565,10 @@ def with_interval(row: Mapping[str, Any], unit: str, signed: bool = False) -> st
     )
 
 
+MOST_NAMED = 3
+"""Things that a sentence names before it counts the rest, unless it says otherwise."""
+
+
 def verdict_text(row: Mapping[str, Any], unit: str, noun: str) -> str:
     """Say a verdict in words, like ``a real but negligible advantage (shown to be within the margin of 1 pp)``.
 
@@ -595,6 +599,20 @@ def listed(words: Sequence[str]) -> str:
     """Write a list, like ``2, 3 and 4``."""
     *most, last = words
     return f"{', '.join(most)} and {last}" if most else last
+
+
+def several(words: Iterable[str], most: int = MOST_NAMED) -> str:
+    """Write the first few of several texts, and how many more there are, like ``a, b, c and 4 more``."""
+    all_words = list(words)
+    shown, more = all_words[:most], len(all_words) - most
+    return listed([*shown, f"{more} more"] if more > 0 else shown)
+
+
+def games_that_decide(rows: Iterable[Mapping[str, Any]], games: str = "games") -> str:
+    """Say how many games would decide all of some undecided rows, in parentheses; nothing where that is not known."""
+    needed = [row["games_needed"] for row in rows]
+    known = [int(number) for number in needed if number is not None and number == number]
+    return f" (up to {max(known):,} {games} would decide)" if len(known) == len(needed) else ""
 
 
 def level_text(level: float) -> str:

@@ -35,7 +35,18 @@ from craits_sim.stats import (
     simultaneous_level,
     verdict,
 )
-from craits_sim.studies.base import COLUMNS, Ints, Row, Study, Sums, by_position, cross_sums, level_text, listed
+from craits_sim.studies.base import (
+    COLUMNS,
+    Ints,
+    Row,
+    Study,
+    Sums,
+    by_position,
+    cross_sums,
+    games_that_decide,
+    level_text,
+    several,
+)
 from craits_sim.studies.dealer import DealerStudy
 from craits_sim.studies.length import SECONDS, assumed_seconds, seconds_before_play
 from craits_sim.studies.stopping import sequences_of, verdict_columns
@@ -176,9 +187,6 @@ HEADLINES = ("seat_edge", "dealer_edge", "turns_per_game")
 
 REPEATING = ("turns_per_round", "minutes_per_game")
 """Metrics that mostly say again what the turns of a game say: a conclusion names them after others."""
-
-MOST_NAMED = 3
-"""Metrics, or changes, that a sentence names before it counts the rest."""
 
 PAIR_COLUMNS = {
     "base_value": "float64",
@@ -661,20 +669,10 @@ def sentence(part: "pd.DataFrame") -> str:
     if small:
         others.append(f"shown to stay within it: {several(map(named, small))}")
     if undecided:
-        needed = [row["games_needed"] for row in undecided]
-        known = [int(number) for number in needed if number is not None and number == number]
-        games = f" (up to {max(known):,} games would decide)" if len(known) == len(needed) else ""
-        others.append(f"undecided: {several(map(named, undecided))}{games}")
+        others.append(f"undecided: {several(map(named, undecided))}{games_that_decide(undecided)}")
     identical = _percent(rows[0]["identical_rounds"])
     rest = "; ".join(others)
     return f"{text} {rest[:1].upper()}{rest[1:]}. {identical} of the rounds stayed the same to the last card."
-
-
-def several(texts: Iterable[str]) -> str:
-    """Write the first few of several texts, and how many more there are, like ``a, b, c and 4 more``."""
-    first = list(texts)
-    shown, more = first[:MOST_NAMED], len(first) - MOST_NAMED
-    return listed([*shown, f"{more} more"] if more > 0 else shown)
 
 
 def _rank(row: Mapping[str, Any]) -> tuple[int, float]:
@@ -791,7 +789,7 @@ def reach_of(rows: Iterable[Mapping[str, Any]]) -> float:
 
 def forest(axes: "Axes", name: str, part: "pd.DataFrame", reach: float) -> None:
     """Draw the differences of one variant, a row for each metric, with the values themselves on the right."""
-    from craits_sim.plots import SOFT, title
+    from craits_sim.plots import SOFT, beside, title
 
     level = level_text(part["ci_level"].iloc[0])
     title(
@@ -806,15 +804,7 @@ def forest(axes: "Axes", name: str, part: "pd.DataFrame", reach: float) -> None:
         value, *ends = np.clip(scaled(row), -reach, reach)
         axes.plot(ends, [place, place], color=style["color"], linewidth=2.2, alpha=0.55)
         axes.plot(value, place, zorder=3, **style)
-        axes.annotate(
-            f"{values(row)}",
-            (1.02, place),
-            xycoords=("axes fraction", "data"),
-            va="center",
-            fontsize=8.5,
-            color=SOFT if is_small(row) else "black",
-            annotation_clip=False,
-        )
+        beside(axes, place, values(row), 8.5, SOFT if is_small(row) else "black")
     axes.set_yticks(range(len(rows)), [_axis_name(row) for row in rows])
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)

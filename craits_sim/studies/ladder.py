@@ -33,7 +33,16 @@ from craits_sim.stats import (
     share_interval,
     simultaneous_level,
 )
-from craits_sim.studies.base import judged_rows, level_text, listed, rows_of, texts, verdict_text
+from craits_sim.studies.base import (
+    games_that_decide,
+    judged_rows,
+    level_text,
+    listed,
+    rows_of,
+    several,
+    texts,
+    verdict_text,
+)
 from craits_sim.studies.factors import Answer
 from craits_sim.studies.rotation import Match, RotationStudy, weights
 
@@ -47,8 +56,6 @@ if TYPE_CHECKING:
 
 REPLICATES = 400
 """Replicates of the bootstrap: a standard error of 400 is itself known to 4%."""
-
-MOST_PAIRS_NAMED = 3
 
 EQUAL, UNCLEAR = "\N{ALMOST EQUAL TO}", "?"
 """What marks in the matrix a pair that is shown to be equal within the margin, and one that is not told apart."""
@@ -329,21 +336,14 @@ def _pairs(leads: "Sequence[Row]") -> str:
         texts.append(f"{told}, the closest: {_lead(closest)}, {verdict_text(closest, ' pp', 'advantage')}")
         turned = [f"{row['against']} over {row['bot']}" for row in apart if row["estimate"] < 0]
         if turned:
-            texts.append(f"against the order: {_several(turned)}")
+            texts.append(f"against the order: {several(turned)}")
     if equal:
-        texts.append(f"equal within {equal[0]['margin']:g} pp: {_several([_lead(row) for row in equal])}")
+        texts.append(f"equal within {equal[0]['margin']:g} pp: {several([_lead(row) for row in equal])}")
     if unclear:
-        games = [row["games_needed"] for row in unclear]
-        known = [int(number) for number in games if number is not None and number == number]
-        needed = f" (up to {max(known):,} deals would decide)" if len(known) == len(games) else ""
-        texts.append(f"not told apart: {_several([_lead(row) for row in unclear])}{needed}")
+        together = several([_lead(row) for row in unclear])
+        texts.append(f"not told apart: {together}{games_that_decide(unclear, 'deals')}")
     text = "; ".join(texts)
     return f"{text[:1].upper()}{text[1:]}."
-
-
-def _several(texts: Sequence[str]) -> str:
-    shown, more = list(texts[:MOST_PAIRS_NAMED]), len(texts) - MOST_PAIRS_NAMED
-    return listed([*shown, f"{more} more"] if more > 0 else shown)
 
 
 def _lead(row: "Row") -> str:

@@ -204,13 +204,7 @@ class LengthStudy(SideBySideStudy):
             title(axes, f"Turns a {name}", f"{level} {_KINDS[name]} intervals at the marks")
             _scale(axes, name, summary, room=1.2)
             self._distribution(axes, part[part["estimand"] == f"turns_per_{name}"])
-        upper.axes[0].set_ylabel("share that takes no longer, %")
-        upper.supxlabel(
-            f"Minutes are no measurement, but assume {summary.attrs.get('assumptions', '')}.",
-            x=0.012,
-            ha="left",
-            fontsize=8,
-        )
+        _label(upper, summary)
         outcomes = part[part["estimand"].isin(OUTCOMES)]
         axes = lower.subplots()
         title(axes, "Share of games", f"exact {level} intervals")
@@ -273,13 +267,7 @@ class LengthStudy(SideBySideStudy):
                     axes.plot(row["estimate"], height, **style | {"linestyle": "none"})
             axes.set_ylim(0, 106)
             _scale(axes, name, summary, room=1.02)
-        upper.axes[0].set_ylabel("share that takes no longer, %")
-        upper.supxlabel(
-            f"Minutes are no measurement, but assume {summary.attrs.get('assumptions', '')}.",
-            x=0.012,
-            ha="left",
-            fontsize=8,
-        )
+        _label(upper, summary)
         outcomes = [name for name in OUTCOMES if name in set(summary["estimand"])]
         for axes, name in zip(lower.subplots(1, len(outcomes), sharey=True), outcomes, strict=True):
             title(axes, fill(f"Games {OUTCOMES[name]}", 90 // len(outcomes)), f"exact {level} intervals")
@@ -356,6 +344,17 @@ def seconds_before_play(rules: "Rules", seconds: Mapping[str, float]) -> float:
 def _wrapped(label: str) -> str:
     """Break the label of a design point, to leave room for what it names."""
     return fill(label, 28)
+
+
+def _label(figure: "SubFigure", summary: "pd.DataFrame") -> None:
+    """Say what the vertical axis of the distributions is, and what minutes assume."""
+    figure.axes[0].set_ylabel("share that takes no longer, %")
+    figure.supxlabel(
+        f"Minutes are no measurement, but assume {summary.attrs.get('assumptions', '')}.",
+        x=0.012,
+        ha="left",
+        fontsize=8,
+    )
 
 
 def _scale(axes: "Axes", name: str, summary: "pd.DataFrame", room: float) -> None:

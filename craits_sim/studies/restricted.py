@@ -34,7 +34,7 @@ from craits_sim.stats import (
     share_interval,
     simultaneous_level,
 )
-from craits_sim.studies.base import judged_rows, level_text, listed, rows_of, texts, verdict_text
+from craits_sim.studies.base import judged_rows, level_text, listed, rows_of, several, texts, verdict_text
 from craits_sim.studies.factors import Answer
 from craits_sim.studies.rotation import Match, RotationStudy, weights
 
@@ -186,16 +186,11 @@ def _sentence(part: "pd.DataFrame") -> str:
     unclear = [row for row in rows[1:] if row["verdict"] == Verdict.INCONCLUSIVE]
     for words, some in (("Then", gains), ("Better held back", losses)):
         if some:
-            text += f" {words}: {_several([f'{_named(row)} ({_worth(row)})' for row in some])}."
+            text += f" {words}: {several([f'{_named(row)} ({_worth(row)})' for row in some], MOST_NAMED)}."
     for words, some in ((f"Within {first['margin']:g} pp", small), ("Undecided", unclear)):
         if some:
             text += f" {words}: {listed([row['rank'] for row in some])}."
     return text
-
-
-def _several(texts: Sequence[str]) -> str:
-    shown, more = list(texts[:MOST_NAMED]), len(texts) - MOST_NAMED
-    return listed([*shown, f"{more} more"] if more > 0 else shown)
 
 
 def _named(row: "Row") -> str:

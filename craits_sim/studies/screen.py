@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from craits_sim.stats import Floats, benjamini_hochberg, counted
-from craits_sim.studies.base import Ints, Row, level_text
+from craits_sim.studies.base import Ints, Row, level_text, several
 from craits_sim.studies.compare import (
     HEADLINES,
     METRICS,
@@ -32,7 +32,6 @@ from craits_sim.studies.compare import (
     position,
     reach_of,
     scaled,
-    several,
     terms,
     values,
 )
@@ -272,7 +271,7 @@ def tornado(axes: "Axes", metric: Metric, rows: list[dict[str, Any]], margin: st
     margin
         The margin in words.
     """
-    from craits_sim.plots import SOFT, title
+    from craits_sim.plots import SOFT, beside, title
 
     moving = [row for row in rows if row["estimate"] != 0]
     shown = moving[:MOST_BARS]
@@ -294,15 +293,8 @@ def tornado(axes: "Axes", metric: Metric, rows: list[dict[str, Any]], margin: st
         )
         axes.plot(ends, [place, place], color=style["color"], linewidth=1.6)
         axes.plot(value, place, zorder=3, **{**style, "markersize": 4.5})
-        axes.annotate(
-            f"{position(row)}: {values(row)}" if row["estimand"] == "seat_edge" else values(row),
-            (1.02, place),
-            xycoords=("axes fraction", "data"),
-            va="center",
-            fontsize=8,
-            color=SOFT if is_small(row) else "black",
-            annotation_clip=False,
-        )
+        label = f"{position(row)}: {values(row)}" if row["estimand"] == "seat_edge" else values(row)
+        beside(axes, place, label, 8, SOFT if is_small(row) else "black")
     axes.set_yticks(range(len(shown)), [_name(row) for row in shown], fontsize=8)
     axes.set_ylim(min(MOST_BARS, len(rows)) - 0.4, -0.6)  # bars of the same height in all panels
     axes.tick_params(axis="y", length=0)
